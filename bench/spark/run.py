@@ -31,7 +31,7 @@ FILTER = """
 define stream Trades (ts long, symbol string, price double, n int);
 from Trades[price > 500.0 and n % 2 == 0] select symbol, price * 2.0 as twice, n + 1 as next insert into Out;
 """
-ISLAND = """
+FRAGMENT = """
 define stream Trades (ts long, symbol string, price double, n int);
 partition with (symbol of Trades) begin
     from Trades#window.length(100) select symbol, avg(price) as mean, n insert into Out;
@@ -119,7 +119,7 @@ def main() -> int:
         return run
 
     def stream() -> None:
-        runtime = SparkRuntime(ISLAND, spark, shards=32)
+        runtime = SparkRuntime(FRAGMENT, spark, shards=32)
         rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "trades"))
         runtime.bind("Trades", rows, timestamp="ts", watermark="1 second", sequence=["n"])
         # Of its own: Spark uploads snapshots behind the query, so a folder of a run before may fill again.
@@ -127,7 +127,7 @@ def main() -> int:
         sink = lambda frame, _: frame.write.format("noop").mode("overwrite").save()  # noqa: E731
         runtime.finish(str(checkpoint), {"Out": sink})
 
-    plans = {"native filter": batch(FILTER), "batch island": batch(ISLAND), "stream": stream}
+    plans = {"native filter": batch(FILTER), "batch island": batch(FRAGMENT), "stream": stream}
     failed = False
     try:
         for name, run in plans.items():

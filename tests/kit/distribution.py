@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from siddhi import Event, extension
 from siddhi.types import AttributeType
 
-__all__ = ["ANYTHING", "COUPLED", "SEPARATED", "SINGLE", "STREAMS", "Row", "feed", "timelines"]
+__all__ = ["COUPLED", "SEPARATED", "SINGLE", "STREAMS", "UNSPECIFIED", "Row", "feed", "timelines"]
 
 STREAMS = (
     "@app:playback(timers = 'exact') define stream S (k string, v int, ts long, d double);"
@@ -71,7 +71,7 @@ class Later:
         self.held = deque(held)
 
 
-ANYTHING = [
+UNSPECIFIED = [
     "from S[v > 0] select k, v * 2 as v insert into O;",
     "from S#log() select * insert into O;",
     "from S#kit:twice(v) select k, w as v insert into O;",

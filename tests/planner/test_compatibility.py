@@ -7,7 +7,7 @@ import pytest
 from siddhi.errors import CannotRestoreStateError
 from siddhi.planner.app import plan
 from siddhi.planner.compatibility import can_restore
-from siddhi.planner.distribution.fragments import Fragment, fragment
+from siddhi.planner.distribution.sub_app import SubApp, sub_app
 from siddhi.planner.plan.elements import app_elements
 from siddhi.query_compiler.parser import parse
 from tests.kit.running import running
@@ -21,9 +21,9 @@ OLD = (
 )
 
 
-def whole(text: str) -> Fragment:
+def whole(text: str) -> SubApp:
     planned = plan(parse(text))
-    return fragment(planned, [element.name for element in app_elements(planned)])
+    return sub_app(planned, [element.name for element in app_elements(planned)])
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ from siddhi.spark.streaming.plan import Streaming, StreamingPlan, plan_streaming
 from siddhi.spark.streaming.query import new_run
 from siddhi.spark.testing import Row
 from siddhi.spark.workers.batch import EndOfInput, sorted_rows
-from siddhi.spark.workers.program import IslandProgram, slots_of
-from siddhi.spark.workers.record_batch import RowLayout, packed, unpack_output, unpacked
+from siddhi.spark.workers.program import FragmentProgram, union_columns
+from siddhi.spark.workers.record_batch import RowLayout, decode, decode_output, encode
 from siddhi.spark.workers.shard import ARROW_TYPES
 from siddhi.spark.workers.shard_range import ShardRange
 from siddhi.spark.workers.stateful import LATE
@@ -45,7 +45,7 @@ __all__ = ["ManyApps", "OneApp"]
 
 GRACE = 500
 LAST_CLOCK = 221_845_392_000_000
-AHEAD = ("app", "stream")
+FUTURE_ROWS = ("app", "stream")
 """Columns of the source in front of those of the attributes."""
 
 
@@ -81,7 +81,7 @@ class ManyApps:
             for made, fed in zip(self._plans, self._fed)
             for stream in fed
         ]
-        self._slots, places = slots_of(types)
+        self._slots, places = union_columns(types)
         given = iter(places)
         self._places = [{stream: next(given) for stream in fed} for fed in self._fed]
         self._layouts = [
@@ -92,7 +92,7 @@ class ManyApps:
             for made, layout, app in zip(self._plans, self._layouts, apps)
         ]
         self._whole = StreamingPlan(
-            tuple(island for each in self._cut for island in each.islands),
+            tuple(fragment for each in self._cut for fragment in each.fragments),
             tuple(program for each in self._cut for program in each.programs),
             (),
         )
@@ -104,7 +104,7 @@ class ManyApps:
     @property
     def _schema(self) -> list[Attribute]:
         slots = [Attribute(f"v{n}", type_) for n, type_ in enumerate(self._slots)]
-        return [*(Attribute(name, AttributeType.INT) for name in AHEAD), *slots]
+        return [*(Attribute(name, AttributeType.INT) for name in FUTURE_ROWS), *slots]
 
     def _source_rows(self) -> list[tuple[object, ...]]:
         """App, stream, the slots, event time, place among the rows of the app."""
@@ -140,7 +140,7 @@ class ManyApps:
             given = {
                 stream: Branch(
                     bases[stream],
-                    tuple(F.col(f"c{len(AHEAD) + slot}") for slot in self._places[number][stream]),
+                    tuple(F.col(f"c{len(FUTURE_ROWS) + slot}") for slot in self._places[number][stream]),
                     (F.col("c0") == number) & (F.col("c1") == n),
                 )
                 for n, stream in enumerate(self._fed[number])
@@ -165,7 +165,7 @@ class ManyApps:
         marks.mkdir()
         schema = ", ".join(f"{a.name} {SPARK_TYPES[a.type]}" for a in self._schema) + ", ts bigint, n bigint"
         source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-        released: dict[tuple[int, int], list[tuple[int, int, bytes]]] = {}
+        emitted: dict[tuple[int, int], list[tuple[int, int, bytes]]] = {}
         for run in range(2):
             frame = watermarked(spark, Binding("Rows", source, "ts", f"{GRACE} milliseconds"), str(marks))
             members = self._members(frame)
@@ -175,14 +175,14 @@ class ManyApps:
             )  # fmt: skip
 
             def take(batch: DataFrame, number: int, run: int = run) -> None:
-                released[run, number] = [tuple(row) for row in batch.select("out", "n", "rows").collect()]
+                emitted[run, number] = [tuple(row) for row in batch.select("out", "n", "rows").collect()]
 
-            writer = whole.released(spark).writeStream.foreachBatch(take).outputMode("append")
+            writer = whole.emitted(spark).writeStream.foreachBatch(take).outputMode("append")
             query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
             query.awaitTermination()
             end = pa.array([self.last + GRACE + 1], pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
             pq.write_table(pa.table({"__at": end}), marks / "end.parquet")
-        batches = list(released.values())
+        batches = list(emitted.values())
         late = sum(n for batch in batches for out, n, _ in batch if out >= LATE)
         return self._unpacked([(out, data) for batch in batches for out, _, data in batch if out < LATE]), late
 
@@ -194,7 +194,7 @@ class ManyApps:
         for out, data in blobs:
             app, shape = shapes[out]
             blob = pa.RecordBatch.from_arrays([pa.array([data], pa.binary())], names=["rows"])
-            for rows in unpack_output(shape)([blob]):
+            for rows in decode_output(shape)([blob]):
                 found[app][shape.stream] += zip(*(column.to_pylist() for column in rows.columns))
         return found
 
@@ -214,42 +214,42 @@ class ManyApps:
         found = (
             rows.repartition(2, F.col("shard"))
             .sortWithinPartitions(F.col("shard"), *order)
-            .select("shard", "island", TIME, *door)
+            .select("shard", "fragment", TIME, *door)
             .mapInArrow(_one_after_the_other(self._whole.programs, columns, clocks), "island int, rows binary")
             .collect()
         )
         outputs: list[Found] = [{stream: [] for stream in app.outputs} for app in self._apps]
         owners = [app for app, each in enumerate(self._cut) for _ in each.programs]
-        for island, data in found:
-            tagged = unpacked(data)
-            for number, shape in enumerate(self._whole.programs[island].outputs):
-                mine = tagged.filter(pa.compute.equal(tagged.column(0), number))
-                columns_ = [mine.column(1), *(mine.column(3 + slot) for slot in shape.slots)]
-                outputs[owners[island]][shape.stream] += zip(*(column.to_pylist() for column in columns_))
+        for fragment, data in found:
+            with_output_index = decode(data)
+            for number, shape in enumerate(self._whole.programs[fragment].outputs):
+                mine = with_output_index.filter(pa.compute.equal(with_output_index.column(0), number))
+                columns_ = [mine.column(1), *(mine.column(3 + index) for index in shape.union_indexes)]
+                outputs[owners[fragment]][shape.stream] += zip(*(column.to_pylist() for column in columns_))
         return outputs
 
 
 def _one_after_the_other(
-    programs: Sequence[IslandProgram], columns: Sequence[Sequence[int]], clocks: Sequence[tuple[int, int]]
+    programs: Sequence[FragmentProgram], columns: Sequence[Sequence[int]], clocks: Sequence[tuple[int, int]]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` over rows sorted by shard and time, of which each island has a range."""
 
     def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
         for batch in batches:
-            for island, group in itertools.groupby(enumerate(batch.column(1).to_pylist()), key=lambda item: item[1]):
+            for fragment, group in itertools.groupby(enumerate(batch.column(1).to_pylist()), key=lambda item: item[1]):
                 places = [place for place, _ in group]
                 part = batch.slice(places[0], len(places))
-                ends = [pa.array([clock] * len(places), pa.int64()) for clock in clocks[island]]
-                door = [part.column(3 + n) for n in columns[island]]
-                arrays = [part.column(0), part.column(2), *(ends if programs[island].timed else ()), *door]
-                yield island, pa.RecordBatch.from_arrays(arrays, names=[f"x{n}" for n in range(len(arrays))])
+                ends = [pa.array([clock] * len(places), pa.int64()) for clock in clocks[fragment]]
+                door = [part.column(3 + n) for n in columns[fragment]]
+                arrays = [part.column(0), part.column(2), *(ends if programs[fragment].timed else ()), *door]
+                yield fragment, pa.RecordBatch.from_arrays(arrays, names=[f"x{n}" for n in range(len(arrays))])
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for island, parts in itertools.groupby(pieces(batches), key=lambda item: item[0]):
+        for fragment, parts in itertools.groupby(pieces(batches), key=lambda item: item[0]):
             given = (part for _, part in parts)
-            for out in sorted_rows(programs[island], EndOfInput(flush=False), f"{island}")(given):
-                arrays = [pa.array([island], pa.int32()), pa.array([packed(out)], pa.binary())]
-                yield pa.RecordBatch.from_arrays(arrays, names=["island", "rows"])
+            for out in sorted_rows(programs[fragment], EndOfInput(flush=False), f"{fragment}")(given):
+                arrays = [pa.array([fragment], pa.int32()), pa.array([encode(out)], pa.binary())]
+                yield pa.RecordBatch.from_arrays(arrays, names=["fragment", "rows"])
 
     return run
 
@@ -275,12 +275,12 @@ class _Member(Streaming):
     ) -> list[Column]:
         """Per way of a row into an island what it becomes there, or null where the row is another's."""
         places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
-        native = [step.element.name for step in self.layout.native_steps]
+        native = [step.element.name for step in self.layout.catalyst_stages]
         found: list[tuple[int, int, Branch, tuple[int, ...]]] = []
-        for at, (island, program) in enumerate(zip(self.streaming.islands, self.streaming.programs)):
+        for at, (fragment, program) in enumerate(zip(self.streaming.fragments, self.streaming.programs)):
             for number, (stream, _) in enumerate(program.inputs):
-                head = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
-                besides = island.names if at < len(self.layout.islands) else native
+                head = min(places.get(e.name, -1) for e in fragment.elements if stream in e.reads)
+                besides = fragment.names if at < len(self.layout.fragments) else native
                 found += [(at, number, branch, (*branch.path, head)) for branch in self.branches({}, stream, besides)]
             if program.ticks:
                 found += [(at, TICK, branch, ()) for branch in self.given.values()]
@@ -310,11 +310,11 @@ class _Whole(Streaming):
 
 def _rows(members: Sequence[_Member], whole: StreamingPlan) -> tuple[DataFrame, tuple[tuple[int, ...], ...]]:
     """Rows of all islands in one pass over the source; per island the columns of its door."""
-    slots, columns = slots_of([tuple(AttributeType(kind) for kind in p.kinds) for p in whole.programs])
+    slots, columns = union_columns([tuple(AttributeType(kind) for kind in p.kinds) for p in whole.programs])
     options = [option for member in members for option in member.options(whole, columns, slots)]
     (frame,) = {id(branch.base.frame): branch.base.frame for m in members for branch in m.given.values()}.values()
     rows = frame.select(F.col(TIME), F.col(f"{SEQUENCE}0"), F.inline(F.array_compact(F.array(*options))))
     order = [F.col(TIME), F.col("source"), F.col(f"{SEQUENCE}0"), F.col("place")]
     door = [F.col(f"d{n}") for n in range(len(slots))]
     shard = F.explode("shards").alias("shard") if "shards" in rows.columns else F.col("shard")
-    return rows.select(shard, "island", *order, *door), tuple(columns)
+    return rows.select(shard, "fragment", *order, *door), tuple(columns)

@@ -7,17 +7,17 @@ from itertools import zip_longest
 
 from siddhi.extension.registry import Registry
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.distribution import separability
-from siddhi.planner.distribution.fragments import Fragment
+from siddhi.planner.distribution.distribution import distributions
 from siddhi.planner.distribution.statements import Statements, executions_by_name
+from siddhi.planner.distribution.sub_app import SubApp
 from siddhi.planner.plan.nodes import PartitionPlan
 from siddhi.query_compiler.parser import parse
 
 __all__ = ["can_restore", "stateful_parts"]
 
 
-def can_restore(old: Fragment, new: Fragment, *, registry: Registry | None = None) -> tuple[str, ...]:
-    """Return the reasons why a fragment can't restore a snapshot of another; empty: it can.
+def can_restore(old: SubApp, new: SubApp, *, registry: Registry | None = None) -> tuple[str, ...]:
+    """Why a snapshot of one fragment can't be restored into another; nothing: it can.
 
     Elements that only the new fragment has start empty; the state of those that only the old one has is dropped. Elements
     without state can change freely.
@@ -40,8 +40,8 @@ def can_restore(old: Fragment, new: Fragment, *, registry: Registry | None = Non
     )
 
 
-def stateful_parts(part: Fragment, *, registry: Registry | None = None) -> dict[str, str]:
-    """Return the text of each element that can have state, by kind and name.
+def stateful_parts(part: SubApp, *, registry: Registry | None = None) -> dict[str, str]:
+    """What the text says of each element that may hold state, by kind and name.
 
     Args:
         part: a fragment of an app.
@@ -50,14 +50,14 @@ def stateful_parts(part: Fragment, *, registry: Registry | None = None) -> dict[
     return dict(_stateful(part, registry))
 
 
-def _stateful(part: Fragment, registry: Registry | None) -> Iterator[tuple[str, str]]:
+def _stateful(part: SubApp, registry: Registry | None) -> Iterator[tuple[str, str]]:
     planned = plan(parse(part.text), registry=registry)
     statements = Statements(planned)
     for definition in planned.app.definitions:
         kind = type(definition).__name__.removesuffix("Definition").lower()
         if kind not in ("stream", "function"):
             yield f"{kind} '{definition.id}'", statements.of(definition)
-    stateless = {element.name for element in separability(planned) if not element.stateful}
+    stateless = {element.name for element in distributions(planned) if not element.stateful}
     partitions = {found.name for found in planned.executions if isinstance(found, PartitionPlan)}
     for name, node in executions_by_name(planned):
         if name not in stateless:

@@ -12,7 +12,7 @@ from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner.app import plan
 from siddhi.planner.plan.nodes import Plan
 from siddhi.query_compiler import parse
-from siddhi.spark.catalyst.aggregation_reading import island_of, read_from_island
+from siddhi.spark.catalyst.aggregation_reading import fragment_of, read_from_fragment
 from siddhi.spark.catalyst.aggregations import aggregated, duration_of
 from siddhi.spark.catalyst.bindings import tells_case
 from siddhi.spark.catalyst.bound_tables import BoundTables
@@ -284,7 +284,7 @@ class SparkRuntime:
         for stream in streams:
             require_fed(self._plan, self._layout(streaming=False), stream, self._streams.bindings)
         if cached is not None:
-            lowering.cache_islands = True
+            lowering.cache_fragments = True
             cached.append(lowering)
         found = {}
         for stream in streams:
@@ -325,11 +325,11 @@ class SparkRuntime:
             raise ValueError("the streams are bound to streaming DataFrames: an aggregation is read in batch")
         refuse_objects(self._plan, [name])
         layout, source = self._layout(streaming=False), found.input.source
-        island = island_of(layout, name)
-        lowering = self._lowering([source], elements=[] if island is None else [name])
+        fragment = fragment_of(layout, name)
+        lowering = self._lowering([source], elements=[] if fragment is None else [name])
         require_fed(self._plan, layout, source, self._streams.bindings)
-        if island is not None:
-            return read_from_island(lowering, island, found, duration)
+        if fragment is not None:
+            return read_from_fragment(lowering, fragment, found, duration)
         return aggregated(found, lowering.branches(source), duration)
 
     # --- streams
@@ -517,7 +517,7 @@ class SparkRuntime:
     def _streamed_tables(self, streams: Collection[str], *, alone: bool = False) -> dict[str, bytes]:
         """The rows of tables that an output alone needs; else all islands run, whatever is wanted of them."""
         layout = self._layout(streaming=True)
-        running = [] if alone else [name for island in layout.islands for name in island.names]
+        running = [] if alone else [name for fragment in layout.fragments for name in fragment.names]
         needed = tables_above(layout, streams, elements=running)
         self._tables.require(needed)
         return {name: self._tables.rows(name) for name in needed}

@@ -61,11 +61,13 @@ def oracle(
 
     for stream in outputs:
         runtime.add_callback(stream, taking(found[stream]))
-    handled = {stream.id for stream in runtime.plan.streams.values() if stream.on_error is OnErrorAction.STREAM}
-    handled.update(f"table '{name}'" for name in runtime.plan.tables if name not in (tables or {}))
+    handler_distribution = {
+        stream.id for stream in runtime.plan.streams.values() if stream.on_error is OnErrorAction.STREAM
+    }
+    handler_distribution.update(f"table '{name}'" for name in runtime.plan.tables if name not in (tables or {}))
 
     def note(error: Exception, origin: str, _: Sequence[object]) -> None:
-        if origin not in handled:
+        if origin not in handler_distribution:
             errors.append(error)
 
     runtime.handle_exception_with(note)

@@ -10,13 +10,13 @@ from hypothesis import given
 
 from siddhi import SiddhiManager
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.distribution import Element, separability
+from siddhi.planner.distribution.distribution import Element, distributions
 from siddhi.query_compiler.parser import parse
-from tests.kit.distribution import ANYTHING, COUPLED, SEPARATED, SINGLE, STREAMS, Row, feed, timelines
+from tests.kit.distribution import COUPLED, SEPARATED, SINGLE, STREAMS, UNSPECIFIED, Row, feed, timelines
 
 
 def elements(text: str) -> dict[str, Element]:
-    return {element.name: element for element in separability(plan(parse(STREAMS + text)))}
+    return {element.name: element for element in distributions(plan(parse(STREAMS + text)))}
 
 
 def keys(element: Element) -> set[str] | None:
@@ -30,7 +30,7 @@ def last(text: str) -> Element:
     return list(elements(text).values())[-1]
 
 
-@pytest.mark.parametrize("text", ANYTHING)
+@pytest.mark.parametrize("text", UNSPECIFIED)
 def test_by_anything(text: str) -> None:
     assert last(text).keys is None
 
@@ -73,7 +73,7 @@ def sharded(text: str, rows: list[Row], *, end: bool) -> list[Any]:
     return sorted((row for part in found for row in part), key=repr)
 
 
-BY_K = [text for text in ANYTHING if "define table" not in text]
+BY_K = [text for text in UNSPECIFIED if "define table" not in text]
 BY_K += [text for text, found in SEPARATED if any(".k" in key for key in found)]
 
 
@@ -161,7 +161,7 @@ def test_what_comes_at_once_of_one_event() -> None:
         partition with (k of S) begin from S#window.length(2) select k insert into G; end;
         from S#window.timeBatch(1 sec, 0) select k insert into H; from every e = S select e.k as k insert into I;"""
     )
-    assert [element.writes[0] for element in found.values() if element.at_once] == ["A", "B", "G"]
+    assert [element.writes[0] for element in found.values() if element.one_to_one] == ["A", "B", "G"]
 
 
 def test_who_looks_at_the_clock() -> None:

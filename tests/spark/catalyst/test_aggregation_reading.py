@@ -12,7 +12,7 @@ from siddhi import SiddhiManager
 from siddhi.planner.app import plan
 from siddhi.query_api.definition import Duration
 from siddhi.query_compiler import parse
-from siddhi.spark.catalyst.aggregation_reading import asking, island_of
+from siddhi.spark.catalyst.aggregation_reading import asking, fragment_of
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.testing import bind_rows, differences
 from siddhi.spark.workers.program import write_program
@@ -150,10 +150,10 @@ def test_the_engines_of_readers_keep_all_rows_in_memory():
         )
     )
     layout = cut(app)
-    island = island_of(layout, "G")
-    assert island is not None
-    assert island_of(layout, "S") is None
-    program = asking(write_program(app, island, []), app.aggregations["G"], Duration.DAYS)
+    fragment = fragment_of(layout, "G")
+    assert fragment is not None
+    assert fragment_of(layout, "S") is None
+    program = asking(write_program(app, fragment, []), app.aggregations["G"], Duration.DAYS)
     assert "@store" not in program.text
     assert "@purge(enable='false')" in program.text
     assert program.text.count("@purge") == 1

@@ -8,7 +8,7 @@ pytest.importorskip("pyspark")
 
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.plan.catalyst_expressions import why_not_native
+from siddhi.spark.plan.catalyst_expressions import why_not_catalyst
 from tests.spark.catalyst.expression_kit import app, by_engine, by_spark, first_difference
 
 pytestmark = pytest.mark.spark
@@ -51,7 +51,7 @@ def native() -> list[str]:
     """Those of the expressions that are lowered; the others need the engine and say why."""
     made = plan(parse(app(expressions())))
     columns = made.executions[0].selector.columns
-    reasons = [why_not_native(column.expression) for column in columns]
+    reasons = [why_not_catalyst(column.expression) for column in columns]
     assert sum(reason is not None for reason in reasons) == 10, reasons
     return [text for text, reason in zip(expressions(), reasons) if reason is None]
 

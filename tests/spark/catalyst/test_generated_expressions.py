@@ -13,7 +13,7 @@ pytest.importorskip("pyspark")
 from siddhi.errors import SiddhiAppError
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.plan.catalyst_expressions import why_not_native
+from siddhi.spark.plan.catalyst_expressions import why_not_catalyst
 from tests.spark.catalyst.expression_kit import app, by_engine, by_spark, first_difference
 
 pytestmark = pytest.mark.spark
@@ -79,7 +79,7 @@ def generated(n: int) -> list[str]:
             columns = plan(parse(app([text]))).executions[0].selector.columns
         except SiddhiAppError:
             return
-        if why_not_native(columns[0].expression) is None:
+        if why_not_catalyst(columns[0].expression) is None:
             found[text] = None
 
     collect()

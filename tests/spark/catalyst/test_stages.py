@@ -237,7 +237,7 @@ NUMBERS = (AttributeType.INT, LONG, AttributeType.FLOAT, DOUBLE)
 
 
 @extension.incremental_aggregator("native:spread", args=(NUMBERS,), returns=lambda types, _constants: types[0])
-def spread(x):
+def partitioning(x):
     least = BaseAttribute(f"AGG_MIN_{x.name}", x.type, "min", x.name)
     greatest = BaseAttribute(f"AGG_MAX_{x.name}", x.type, "max", x.name)
     return IncrementalAttributeAggregator((least, greatest), f"{greatest.name} - {least.name}")

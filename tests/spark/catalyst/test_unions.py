@@ -12,7 +12,7 @@ from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.lowering import Settings
-from siddhi.spark.plan.fragments import NativeStep, cut
+from siddhi.spark.plan.fragments import CatalystStage, cut
 from siddhi.spark.streaming.plan import plan_streaming
 from siddhi.spark.streaming.starting import Starter
 
@@ -24,28 +24,28 @@ def laid_out(text: str, *, bound: set[str], streaming: bool = True):
     return made, cut(made, streaming=streaming, bound=bound)
 
 
-def test_what_comes_from_outside_into_a_stream_that_queries_fill_has_an_island_of_its_own():
+def test_what_comes_from_outside_into_a_stream_that_queries_fill_has_a_fragment_of_its_own():
     made, layout = laid_out("from S select a insert into M; from M select a insert into O;", bound={"S", "M"})
-    found = plan_streaming(made, layout, ["O"], always=True).islands
-    assert [(island.inputs, island.names) for island in found] == [
+    found = plan_streaming(made, layout, ["O"], always=True).fragments
+    assert [(fragment.inputs, fragment.names) for fragment in found] == [
         (("S",), ("query_1", "query_2")),
         (("M",), ("query_2",)),
     ]
     _, layout = laid_out("from S select a insert into M; from M select a insert into O;", bound={"S"})
-    (island,) = plan_streaming(made, layout, ["O"], always=True).islands
-    assert island.inputs == ("S",)
+    (fragment,) = plan_streaming(made, layout, ["O"], always=True).fragments
+    assert fragment.inputs == ("S",)
 
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_query_that_feeds_itself_needs_the_engine(streaming):
     _, layout = laid_out("from S[a < 3] select a + 1 as a insert into S;", bound={"S"}, streaming=streaming)
-    (island,) = layout.islands
-    assert island.inputs == ("S",)
-    assert island.why == {"query_1": "it feeds itself"}
-    assert not any(isinstance(step, NativeStep) for step in layout.steps)
+    (fragment,) = layout.fragments
+    assert fragment.inputs == ("S",)
+    assert fragment.why == {"query_1": "it feeds itself"}
+    assert not any(isinstance(step, CatalystStage) for step in layout.steps)
 
 
-def test_two_sources_of_native_queries_are_an_operator():
+def test_two_sources_of_catalyst_queries_are_an_operator():
     made, layout = laid_out("from S select a insert into O; from M select a insert into O;", bound={"S", "M"})
     frame = SimpleNamespace(isStreaming=True)
     bindings = {name: Binding(name, frame, "ts", "1 second") for name in ("S", "M")}
@@ -56,11 +56,11 @@ def test_two_sources_of_native_queries_are_an_operator():
     assert starter._checked({"O": None}).programs == ()
 
 
-def test_no_island_of_a_stream_reads_what_another_puts_out():
+def test_no_fragment_of_a_stream_reads_what_another_puts_out():
     text = """from S select UUID() as id, a insert into F;
     from M#window.length(3) select sum(a) as n insert into O; from F#window.length(2) select id, sum(a) as n insert into P;"""
     _, layout = laid_out(text, bound={"S", "M"}, streaming=True)
-    (island,) = layout.islands
-    assert (island.names, island.inputs) == (("query_1", "query_2", "query_3"), ("S", "M"))
+    (fragment,) = layout.fragments
+    assert (fragment.names, fragment.inputs) == (("query_1", "query_2", "query_3"), ("S", "M"))
     _, layout = laid_out(text, bound={"S", "M"}, streaming=False)
-    assert [one.inputs for one in layout.islands] == [("S",), ("M", "F")]
+    assert [one.inputs for one in layout.fragments] == [("S",), ("M", "F")]

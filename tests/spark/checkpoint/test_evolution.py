@@ -11,15 +11,15 @@ pytest.importorskip("pyspark")
 
 from siddhi.errors import ExtensionNotFoundError, SparkRunError
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.fragments import Fragment
+from siddhi.planner.distribution.sub_app import SubApp
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoint.evolution import Fit, fitted
-from siddhi.spark.checkpoint.key_ranges import Slot, slot_of
-from siddhi.spark.checkpoint.manifest import Manifest, agreed
+from siddhi.spark.checkpoint.evolution import RangeAssignment, assign_key_ranges
+from siddhi.spark.checkpoint.key_ranges import KeyRange, key_range_of
+from siddhi.spark.checkpoint.manifest import Manifest, updated_manifest
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.streaming.plan import plan_streaming
 from siddhi.spark.testing import oracle
-from siddhi.spark.workers.input_schema import Door
+from siddhi.spark.workers.input_schema import InputSchema
 from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.shard_range import ShardRange
 from tests.spark.streaming.without_jvm import FakeStream
@@ -31,17 +31,17 @@ LENGTH = "@info(name = 'length') from S#window.length(2) select sum(v) as total 
 OTHER = "@info(name = 'other') from S select v, count() as n group by v insert into Others;"
 
 
-def slots(*queries: str, bound=("S",)) -> list[Slot]:
+def key_ranges(*queries: str, bound=("S",)) -> list[KeyRange]:
     planned = plan(parse("\n".join([STREAMS, *queries])))
-    islands = cut(planned, streaming=True, prefer="engine", bound=bound).islands
+    fragments = cut(planned, streaming=True, prefer="engine", bound=bound).fragments
     return [
-        slot_of(planned, island, write_program(planned, island, [], shards=10), 10 * n, 10)
-        for n, island in enumerate(islands)
+        key_range_of(planned, fragment, write_program(planned, fragment, [], shards=10), 10 * n, 10)
+        for n, fragment in enumerate(fragments)
     ]
 
 
 def manifest(app: str, *queries: str) -> Manifest:
-    return Manifest(app, slots(*queries), ["S"], {"S": ["ts", "1 second"]}, 10, 2, "drop")
+    return Manifest(app, key_ranges(*queries), ["S"], {"S": ["ts", "1 second"]}, 10, 2, "drop")
 
 
 @pytest.mark.parametrize("evolve", [False, True])
@@ -55,49 +55,49 @@ def manifest(app: str, *queries: str) -> Manifest:
 )
 def test_a_checkpoint_is_that_of_one_app(before, now, told, evolve):
     with pytest.raises(SparkRunError, match=told):
-        agreed("there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
+        updated_manifest("there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
 
 
 def test_evolve_is_proposed_where_some_of_the_state_fits():
     before = manifest("Trades", COUNT, LENGTH)
     with pytest.raises(SparkRunError, match="The rest of its state fits: start with evolve=True"):
-        agreed("there", before, manifest("Trades", COUNT, OTHER), evolve=False)
+        updated_manifest("there", before, manifest("Trades", COUNT, OTHER), evolve=False)
     with pytest.raises(SparkRunError, match="None of its state fits: take a new checkpoint"):
-        agreed("there", before, manifest("Trades", OTHER), evolve=False)
+        updated_manifest("there", before, manifest("Trades", OTHER), evolve=False)
 
 
 def test_the_same_app_has_nothing_to_say():
-    before = slots(COUNT, LENGTH)
-    fit = fitted(before, slots(COUNT, LENGTH))
-    assert (fit.slots, fit.places, fit.refused, fit.changed) == (before, [0, 1], [], [])
+    before = key_ranges(COUNT, LENGTH)
+    fit = assign_key_ranges(before, key_ranges(COUNT, LENGTH))
+    assert (fit.key_ranges, fit.indexes, fit.refused, fit.changed) == (before, [0, 1], [], [])
 
 
-def test_a_new_query_joins_an_island():
-    before = slots(COUNT)
-    fit = fitted(before, slots(COUNT, SUM))
-    assert (fit.places, fit.refused, fit.changed) == ([0], [], ["query 'sum' is new"])
-    (slot,) = fit.slots
-    assert slot.earlier == [before[0].fragment]
-    assert len(slot.accepted) == 2
+def test_a_new_query_joins_a_fragment():
+    before = key_ranges(COUNT)
+    fit = assign_key_ranges(before, key_ranges(COUNT, SUM))
+    assert (fit.indexes, fit.refused, fit.changed) == ([0], [], ["query 'sum' is new"])
+    (key_range,) = fit.key_ranges
+    assert key_range.earlier == [before[0].sub_app]
+    assert len(key_range.accepted) == 2
 
 
-def test_a_new_island_stands_behind_the_others_whatever_its_place():
-    fit = fitted(slots(COUNT, LENGTH), slots(LENGTH, COUNT, OTHER))
-    assert [fit.slots[place].stateful for place in fit.places] == [["length"], ["count"], ["other"]]
-    assert [fit.slots[place].first for place in fit.places] == [10, 0, 20]
+def test_a_new_fragment_stands_behind_the_others_whatever_its_place():
+    fit = assign_key_ranges(key_ranges(COUNT, LENGTH), key_ranges(LENGTH, COUNT, OTHER))
+    assert [fit.key_ranges[index].stateful for index in fit.indexes] == [["length"], ["count"], ["other"]]
+    assert [fit.key_ranges[index].first for index in fit.indexes] == [10, 0, 20]
     assert (fit.refused, fit.changed) == ([], ["'other' is new"])
 
 
 def test_what_is_gone_leaves_its_place_for_good():
-    without = fitted(slots(COUNT, LENGTH), slots(LENGTH))
+    without = assign_key_ranges(key_ranges(COUNT, LENGTH), key_ranges(LENGTH))
     assert without.changed == ["'count' is gone, and its state is left behind"]
-    assert [slot.retired for slot in without.slots] == [True, False]
-    back = fitted(without.slots, slots(COUNT, LENGTH))
-    assert [back.slots[place].first for place in back.places] == [20, 10]
+    assert [key_range.retired for key_range in without.key_ranges] == [True, False]
+    back = assign_key_ranges(without.key_ranges, key_ranges(COUNT, LENGTH))
+    assert [back.key_ranges[index].first for index in back.indexes] == [20, 10]
 
 
 def test_a_change_of_what_holds_state_is_refused():
-    fit = fitted(slots(COUNT, LENGTH), slots(COUNT, LENGTH.replace("length(2)", "length(3)")))
+    fit = assign_key_ranges(key_ranges(COUNT, LENGTH), key_ranges(COUNT, LENGTH.replace("length(2)", "length(3)")))
     (told,) = fit.refused
     assert told.startswith("query 'length' is not what it was: ")
     assert "length(3)" in told
@@ -117,8 +117,8 @@ def test_a_change_of_what_holds_state_is_refused():
 )
 @pytest.mark.parametrize("name", ["", "@info(name = 'part') "])
 def test_a_change_in_a_partition_says_which_queries_changed(name, queries, told):
-    before = slots(f"{name}partition with (k of S) begin {LENGTH} end;")
-    fit = fitted(before, slots(f"{name}partition with (k of S) begin {' '.join(queries)} end;"))
+    before = key_ranges(f"{name}partition with (k of S) begin {LENGTH} end;")
+    fit = assign_key_ranges(before, key_ranges(f"{name}partition with (k of S) begin {' '.join(queries)} end;"))
     what = "partition 'part'" if name else "partition with (k of S)"
     assert fit.refused == [
         f"{what} is not what it was: {told} (a partition is one element, and what it keeps is of all its queries together)"
@@ -126,35 +126,35 @@ def test_a_change_in_a_partition_says_which_queries_changed(name, queries, told)
 
 
 def test_a_change_back_to_something_else_is_refused_although_it_was_gone_in_between():
-    gone = fitted(slots(COUNT, SUM), slots(COUNT))
+    gone = assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT))
     assert (gone.refused, gone.changed) == ([], ["query 'sum' is gone, and its state is left behind"])
-    again = fitted(gone.slots, slots(COUNT, SUM.replace("sum(v)", "max(v)")))
+    again = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, SUM.replace("sum(v)", "max(v)")))
     assert any("query 'sum' is not what it was" in told for told in again.refused)
 
 
 def test_what_was_gone_comes_back_under_another_name():
-    gone = fitted(slots(COUNT, SUM), slots(COUNT))
-    back = fitted(gone.slots, slots(COUNT, SUM))
+    gone = assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT))
+    back = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, SUM))
     assert back.refused == [
         "query 'sum' was gone and comes back, which it can't as it was: it begins empty under another name (@info(name = '...'))"
     ]
-    meanwhile = fitted(gone.slots, slots(COUNT, OTHER.replace("group by v", "group by k")))
+    meanwhile = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, OTHER.replace("group by v", "group by k")))
     assert meanwhile.refused == []
-    assert fitted(meanwhile.slots, slots(COUNT, SUM)).refused == back.refused
-    renamed = fitted(gone.slots, slots(COUNT, SUM.replace("'sum'", "'total'")))
+    assert assign_key_ranges(meanwhile.key_ranges, key_ranges(COUNT, SUM)).refused == back.refused
+    renamed = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, SUM.replace("'sum'", "'total'")))
     assert (renamed.refused, renamed.changed) == ([], ["query 'total' is new"])
 
 
 def test_what_was_new_may_go_again():
-    more = fitted(slots(COUNT), slots(COUNT, SUM))
-    less = fitted(more.slots, slots(COUNT))
+    more = assign_key_ranges(key_ranges(COUNT), key_ranges(COUNT, SUM))
+    less = assign_key_ranges(more.key_ranges, key_ranges(COUNT))
     assert (less.refused, less.changed) == ([], ["query 'sum' is gone, and its state is left behind"])
-    assert fitted(less.slots, slots(COUNT, SUM)).refused
+    assert assign_key_ranges(less.key_ranges, key_ranges(COUNT, SUM)).refused
 
 
 def test_another_key_is_refused():
     keyed = "@info(name = 'count') from S select v, count() as n group by v insert into Counts;"
-    fit = fitted(slots(COUNT), slots(keyed))
+    fit = assign_key_ranges(key_ranges(COUNT), key_ranges(keyed))
     assert fit.refused[0] == "'count': the key is S by v, and was S by k"
 
 
@@ -163,81 +163,70 @@ def test_other_labels_or_conditions_are_another_key():
         "partition with (v > 0 as 'up' or v < 2 as 'low' of S) begin from S select count() as n insert into C; end;"
     )
     for other in (ranges.replace("'up'", "'high'"), ranges.replace("v > 0", "v >= 0")):
-        told = fitted(slots(ranges), slots(other)).refused[0]
+        told = assign_key_ranges(key_ranges(ranges), key_ranges(other)).refused[0]
         assert told.startswith("'partition_0': the key is S by v ")
         assert told.endswith("and was S by v > 0 as 'up' or v < 2 as 'low'")
-    assert fitted(slots(ranges), slots(ranges)).refused == []
+    assert assign_key_ranges(key_ranges(ranges), key_ranges(ranges)).refused == []
 
 
 def test_rows_of_another_form_are_refused():
     wider = STREAMS.replace("T (k string, v int)", "T (k string, v int, w int)")
     more = "@info(name = '{}') from T select k, count() as n group by k insert into `{}`;"
-    before = slots(COUNT, more.format("more", "More"), bound=("S", "T"))
+    before = key_ranges(COUNT, more.format("more", "More"), bound=("S", "T"))
     planned = plan(parse(wider + COUNT + more.format("another", "Another")))
-    (island,) = cut(planned, streaming=True, prefer="engine", bound=("S", "T")).islands
-    now = [slot_of(planned, island, write_program(planned, island, [], shards=10), 0, 10)]
-    assert fitted(before, now).refused == [
+    (fragment,) = cut(planned, streaming=True, prefer="engine", bound=("S", "T")).fragments
+    now = [key_range_of(planned, fragment, write_program(planned, fragment, [], shards=10), 0, 10)]
+    assert assign_key_ranges(before, now).refused == [
         "'count', 'another': rows that wait are of T (k string, v int), and now it is T (k string, v int, w int)"
     ]
 
 
 def test_rows_of_streams_that_nothing_reads_any_more_are_left_behind():
     more = "@info(name = 'more') from T select k, count() as n group by k insert into More;"
-    both, one = slots(COUNT, more, bound=("S", "T")), slots(COUNT)
+    both, one = key_ranges(COUNT, more, bound=("S", "T")), key_ranges(COUNT)
     bindings = {"S": ["ts", "1 second"]}
-    joined = fitted(one, both)
+    joined = assign_key_ranges(one, both)
     assert (joined.refused, joined.changed) == ([], ["query 'more' is new"])
-    first = Door.from_json(one[0].door)
-    assert joined.slots[0].doors == [replace(first, label=first.name).to_json()]
-    left = fitted(joined.slots, one)
+    first = InputSchema.from_json(one[0].input_schema)
+    assert joined.key_ranges[0].earlier_schemas == [replace(first, assigned_id=first.schema_id).to_json()]
+    left = assign_key_ranges(joined.key_ranges, one)
     assert left.changed == ["query 'more' is gone, and its state is left behind", "rows of T that wait are left behind"]
-    assert [Door.from_json(door).dropped for door in left.slots[0].doors] == [(), ("T",)]
-    again = fitted(left.slots, both).slots[0]
-    assert [Door.from_json(door).dropped for door in again.doors] == [(), ("T",), ()]
-    names = [Door.from_json(door).name for door in (*again.doors, again.door)]
+    assert [InputSchema.from_json(schema).dropped for schema in left.key_ranges[0].earlier_schemas] == [(), ("T",)]
+    again = assign_key_ranges(left.key_ranges, both).key_ranges[0]
+    assert [InputSchema.from_json(schema).dropped for schema in again.earlier_schemas] == [(), ("T",), ()]
+    names = [InputSchema.from_json(schema).schema_id for schema in (*again.earlier_schemas, again.input_schema)]
     assert len(set(names)) == 4
     with pytest.raises(SparkRunError, match=r"rows of T that wait are left behind.*start with evolve=True"):
-        agreed("there", Manifest("A", both, ["S"], bindings, 10, 2, "drop"), manifest("A", COUNT), evolve=False)
+        updated_manifest(
+            "there", Manifest("A", both, ["S"], bindings, 10, 2, "drop"), manifest("A", COUNT), evolve=False
+        )
 
 
 def test_what_goes_to_one_shard_changes_the_key_of_what_it_reads():
     sums = COUNT + "@info(name = 'all') from Counts#window.length(2) select sum(n) as total insert into All;"
-    assert fitted(slots(COUNT), slots(sums)).refused == [
+    assert assign_key_ranges(key_ranges(COUNT), key_ranges(sums)).refused == [
         "'count', 'all': the key is none, and was S by k (in an app of its own, 'all' changes no key)"
     ]
 
 
 def test_a_name_that_is_another_elements_now_is_told():
     named = "@info(name = 'count') partition with (k of S) begin from S select k, count() as n insert into Counts; end;"
-    assert fitted(slots(COUNT), slots(named)).refused == [
+    assert assign_key_ranges(key_ranges(COUNT), key_ranges(named)).refused == [
         "query 'count' is partition 'count' now: what is new has a name of its own (@info(name = '...'))"
     ]
 
 
-def test_what_left_before_that_was_kept_is_known_from_earlier_forms():
-    both = fitted(slots(COUNT), slots(COUNT, SUM)).slots
-    (slot,) = fitted(both, slots(SUM)).slots
-    assert slot.left == [Fragment.from_json(slots(COUNT)[0].fragment).fingerprint]
-    assert slot.gone == ["query 'count'"]
-    data = asdict(slot)
-    for name in ("left", "gone", "doors"):
-        del data[name]
-    assert Slot.from_json(data) == slot
-    del data["earlier"][:]
-    assert (Slot.from_json(data).left, Slot.from_json(data).gone) == ([], [])
-
-
-def test_islands_that_become_one_are_refused():
-    one = [replace(slots(COUNT)[0], stateful=["count", "length"])]
-    assert fitted(slots(COUNT, LENGTH), one).refused == [
+def test_fragments_that_become_one_are_refused():
+    one = [replace(key_ranges(COUNT)[0], stateful=["count", "length"])]
+    assert assign_key_ranges(key_ranges(COUNT, LENGTH), one).refused == [
         "'count', 'length' are one island, and the state of 'count' and of 'length' is kept apart"
     ]
-    assert fitted(one, slots(COUNT, LENGTH)).refused == [
+    assert assign_key_ranges(one, key_ranges(COUNT, LENGTH)).refused == [
         "'count' and 'length' are islands of their own, and their state is kept together"
     ]
 
 
-def native_slots(*wanted: str) -> list[Slot]:
+def catalyst_key_ranges(*wanted: str) -> list[KeyRange]:
     text = """define stream S (k string, v int); define stream U (v int);
     @info(name = 'a') from S[v > 0] select v insert into A; @info(name = 'b') from S select k insert into B;
     @info(name = 'c') from U[v > 0] select v insert into C; @info(name = 'd') from A select v insert into D;
@@ -245,60 +234,60 @@ def native_slots(*wanted: str) -> list[Slot]:
     planned = plan(parse(text))
     layout = cut(planned, streaming=True, bound={"S", "U"})
     found = plan_streaming(planned, layout, wanted, shards=10)
-    both = zip(found.islands, found.programs, strict=True)
-    return [slot_of(planned, island, program, 10 * n, 10) for n, (island, program) in enumerate(both)]
+    both = zip(found.fragments, found.programs, strict=True)
+    return [key_range_of(planned, fragment, program, 10 * n, 10) for n, (fragment, program) in enumerate(both)]
 
 
 def test_rows_wait_where_they_did_whatever_the_sinks():
-    before = native_slots("Counts", "A", "D")
-    assert [slot.names for slot in before] == [["count"], ["a", "d"]]
+    before = catalyst_key_ranges("Counts", "A", "D")
+    assert [key_range.names for key_range in before] == [["count"], ["a", "d"]]
     for wanted, names in (
         (("Counts", "A"), ["a"]),
         (("Counts", "B"), ["b"]),
         (("Counts", "A", "B", "C"), ["a", "b"]),
         (("Counts", "C", "D"), ["a", "d"]),
     ):
-        now = native_slots(*wanted)
-        fit = fitted(before, now)
+        now = catalyst_key_ranges(*wanted)
+        fit = assign_key_ranges(before, now)
         assert (fit.refused, fit.changed) == ([], [])
-        held = fit.slots[1]
+        held = fit.key_ranges[1]
         assert (held.first, held.names, held.retired) == (10, names, False)
-        assert [slot.names for slot in fit.slots[2:]] == ([["c"]] if "C" in wanted else [])
-    assert fitted(before, native_slots("Counts", "C")).slots[1].retired
+        assert [key_range.names for key_range in fit.key_ranges[2:]] == ([["c"]] if "C" in wanted else [])
+    assert assign_key_ranges(before, catalyst_key_ranges("Counts", "C")).key_ranges[1].retired
 
 
 def test_rows_wait_for_what_they_waited_for_where_two_take_them():
-    (slot,) = native_slots("A")[1:]
-    one, two = replace(slot, names=["x"], first=10), replace(slot, names=["y"], first=20)
-    fit = fitted([one, two], [replace(two, first=0), replace(slot, names=["z"], first=10)])
-    assert fit.places == [1, 0]
+    (key_range,) = catalyst_key_ranges("A")[1:]
+    one, two = replace(key_range, names=["x"], first=10), replace(key_range, names=["y"], first=20)
+    fit = assign_key_ranges([one, two], [replace(two, first=0), replace(key_range, names=["z"], first=10)])
+    assert fit.indexes == [1, 0]
 
 
-def test_a_slot_survives_being_written():
-    (slot,) = slots(COUNT)
-    assert Slot.from_json(asdict(slot)) == slot
+def test_a_key_range_survives_being_written():
+    (key_range,) = key_ranges(COUNT)
+    assert KeyRange.from_json(asdict(key_range)) == key_range
 
 
 def evolved(before: FakeStream, app: str) -> FakeStream:
     """The stream gone on with another form of its app."""
-    old = slots_of(before)
+    old = key_ranges_of(before)
     now = FakeStream(app, bound={"S"}, shards=before.shards, grace=before.grace, forget=before.forget)
-    fit = fitted(old, slots_of(now))
+    fit = assign_key_ranges(old, key_ranges_of(now))
     assert fit.refused == []
     now.ranges = ranges(fit)
     now.handles, now.watermark, now.latest, now.found = before.handles, before.watermark, before.latest, before.found
     return now
 
 
-def ranges(fit: Fit) -> list[ShardRange]:
-    return [fit.slots[place].shard_range for place in fit.places]
+def ranges(fit: RangeAssignment) -> list[ShardRange]:
+    return [fit.key_ranges[index].shard_range for index in fit.indexes]
 
 
-def slots_of(stream: FakeStream) -> list[Slot]:
-    both = zip(stream.layout.islands, stream.programs)
+def key_ranges_of(stream: FakeStream) -> list[KeyRange]:
+    both = zip(stream.layout.fragments, stream.programs)
     return [
-        slot_of(stream.plan, island, program, n * stream.shards, stream.shards)
-        for n, (island, program) in enumerate(both)
+        key_range_of(stream.plan, fragment, program, n * stream.shards, stream.shards)
+        for n, (fragment, program) in enumerate(both)
     ]
 
 
@@ -325,8 +314,8 @@ def test_a_stream_goes_on_with_its_state_and_new_queries(forget):
 
 
 def test_one_query_takes_the_place_of_another_in_two_steps():
-    both = fitted(slots(COUNT), slots(COUNT, SUM))
-    fit = fitted(both.slots, slots(SUM))
+    both = assign_key_ranges(key_ranges(COUNT), key_ranges(COUNT, SUM))
+    fit = assign_key_ranges(both.key_ranges, key_ranges(SUM))
     assert (fit.refused, fit.changed) == ([], ["query 'count' is gone, and its state is left behind"])
 
 
@@ -338,17 +327,17 @@ ALSO = JOINED.replace("'joined'", "'also'")
 
 
 def test_a_table_that_is_read_only_is_nothing_in_common():
-    first = slots(REF, JOINED)
-    second = fitted(first, slots(REF, JOINED, ALSO))
-    third = fitted(second.slots, slots(REF, ALSO))
+    first = key_ranges(REF, JOINED)
+    second = assign_key_ranges(first, key_ranges(REF, JOINED, ALSO))
+    third = assign_key_ranges(second.key_ranges, key_ranges(REF, ALSO))
     assert (third.refused, third.changed) == ([], ["query 'joined' is gone, and its state is left behind"])
-    assert third.slots[0].left == [Fragment.from_json(first[0].fragment).fingerprint]
+    assert third.key_ranges[0].left == [SubApp.from_json(first[0].sub_app).fingerprint]
 
 
 def test_a_table_that_is_read_only_may_go_and_come_back():
-    gone = fitted(slots(REF, LENGTH, JOINED), slots(LENGTH))
+    gone = assign_key_ranges(key_ranges(REF, LENGTH, JOINED), key_ranges(LENGTH))
     assert gone.changed == ["query 'joined' is gone, and its state is left behind"]
-    back = fitted(gone.slots, slots(REF, LENGTH, ALSO))
+    back = assign_key_ranges(gone.key_ranges, key_ranges(REF, LENGTH, ALSO))
     assert (back.refused, back.changed) == ([], ["query 'also' is new"])
 
 
@@ -358,13 +347,15 @@ def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
     def missing(*_, **__):
         raise ExtensionNotFoundError("unknown function 'my:twice'")
 
-    gone = Slot.from_json(json.loads(json.dumps(asdict(fitted(slots(COUNT, SUM), slots(COUNT)).slots[0]))))
+    gone = KeyRange.from_json(
+        json.loads(json.dumps(asdict(assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT)).key_ranges[0])))
+    )
     for module in ("siddhi.spark.checkpoint.key_ranges", "siddhi.planner.compatibility"):
         monkeypatch.setattr(f"{module}.stateful_parts", missing)
-    fit = fitted([gone], slots(COUNT))
-    assert (fit.refused, fit.changed, fit.slots) == ([], [], [gone])
-    (told,) = fitted([gone], slots(COUNT, OTHER.replace("group by v", "group by k"))).refused
-    assert told.startswith("what it was can't be told: unknown function 'my:twice'")
+    fit = assign_key_ranges([gone], key_ranges(COUNT))
+    assert (fit.refused, fit.changed, fit.key_ranges) == ([], [], [gone])
+    (told,) = assign_key_ranges([gone], key_ranges(COUNT, OTHER.replace("group by v", "group by k"))).refused
+    assert told.startswith("what it was can't be told: no function is called 'my:twice'")
 
 
 @pytest.mark.parametrize("forget", [True, False])
@@ -373,14 +364,14 @@ def test_shards_that_had_no_rows_meanwhile_begin_empty(forget):
     first = FakeStream(STREAMS + COUNT, bound={"S"}, shards=8, grace=0, forget=forget)
     first.batch(rows[:20])
     first.batch([(20, "S", 20_000, ("k0", 0))])
-    was = slots_of(first)
+    was = key_ranges_of(first)
     apps = (COUNT + SUM, SUM)
     stream, kept = first, was
     for n, app in enumerate(apps):
         now = FakeStream(STREAMS + app, bound={"S"}, shards=8, grace=0, forget=forget)
-        fit = fitted(kept, slots_of(now))
+        fit = assign_key_ranges(kept, key_ranges_of(now))
         assert fit.refused == []
-        kept = fit.slots
+        kept = fit.key_ranges
         now.ranges = ranges(fit)
         now.handles, now.watermark, now.latest, now.found = (
             stream.handles, stream.watermark, stream.latest, stream.found,

@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
-from siddhi.spark.checkpoint.manifest import Manifest, agreed, mark_closed, read_manifest, write_manifest
+from siddhi.spark.checkpoint.manifest import Manifest, mark_closed, read_manifest, updated_manifest, write_manifest
 
 pytestmark = pytest.mark.spark
 
@@ -90,5 +90,5 @@ def test_one_that_was_begun_before_its_place_was_kept_stays_where_its_next_start
     before = written(spark, str(tmp_path / "one"), path="")
     assert read_manifest(spark, str(tmp_path / "one")) == before
     now = written(spark, str(tmp_path / "one"))
-    assert agreed("one", before, now, evolve=False)[0].path == now.path
-    assert agreed("link", now, written(spark, str(tmp_path / "link")), evolve=False)[0].path == now.path
+    assert updated_manifest("one", before, now, evolve=False)[0].path == now.path
+    assert updated_manifest("link", now, written(spark, str(tmp_path / "link")), evolve=False)[0].path == now.path

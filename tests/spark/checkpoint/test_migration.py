@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 from siddhi.errors import SparkRunError
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoint.key_ranges import slot_of
+from siddhi.spark.checkpoint.key_ranges import key_range_of
 from siddhi.spark.checkpoint.migration import _RowsByChild, unsplittable
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.plan.key_hash import shard_of_key
 from siddhi.spark.testing import differences, oracle
-from siddhi.spark.workers.input_schema import Door, labelled, let_in
+from siddhi.spark.workers.input_schema import InputSchema, upgrade_rows, with_schema_id
 from siddhi.spark.workers.program import write_program
-from siddhi.spark.workers.record_batch import packed, unpacked
+from siddhi.spark.workers.record_batch import decode, encode
 from tests.spark.checkpoint.test_checkpoints import given, more, started
 from tests.spark.streaming.stream_run import APP, OUTPUTS
 from tests.spark.trades import trades
@@ -90,32 +90,32 @@ partition with (k of S) begin @info(name = 'inside') from S#window.time(1 min) s
 
 def test_what_time_brings_out_for_all_keys_together_is_not_split():
     planned = plan(parse(SLOTS))
-    (island,) = cut(planned, streaming=True, prefer="engine").islands
-    slot = slot_of(planned, island, write_program(planned, island, []), 0, 4)
-    assert slot.keys == {"S": ["k"]}
-    assert list(unsplittable(planned, slot)) == [
+    (fragment,) = cut(planned, streaming=True, prefer="engine").fragments
+    key_range = key_range_of(planned, fragment, write_program(planned, fragment, []), 0, 4)
+    assert key_range.keys == {"S": ["k"]}
+    assert list(unsplittable(planned, key_range)) == [
         "query 'minute' keeps what time brings out for all keys together: put it into a partition"
     ]
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("ordering", [4, 5, 6])
-def test_waiting_rows_go_by_their_key_whatever_orders_them(spark, ordering):
+def test_buffered_rows_go_by_their_key_whatever_orders_them(spark, ordering):
     text = """define stream S (k string, v int); define stream T (v int, k string);
     partition with (k of S, k of T) begin from S select k insert into A; from T select count() as n insert into B; end;"""
     planned = plan(parse(text))
-    (island,) = cut(planned, streaming=True, prefer="engine").islands
-    program = write_program(planned, island, [])
-    slot = slot_of(planned, island, program, 0, 4)
+    (fragment,) = cut(planned, streaming=True, prefer="engine").fragments
+    program = write_program(planned, fragment, [])
+    key_range = key_range_of(planned, fragment, program, 0, 4)
     keys = [f"k{n}" for n in range(12)]
     columns = {f"o{n}": pa.array([100 + n] * 12, pa.int64()) for n in range(ordering)}
     for name, kind in zip(program.columns, program.kinds):
         values = keys if kind == "string" else [n % 2 for n in range(12)]
         columns[name] = pa.array(values, pa.string() if kind == "string" else pa.int32())
-    rows = packed(pa.RecordBatch.from_pydict(columns))
-    found = _RowsByChild(spark, planned, slot, range(4)).split([(rows, 100, 100, 12)])
+    rows = encode(pa.RecordBatch.from_pydict(columns))
+    found = _RowsByChild(spark, planned, key_range, range(4)).split([(rows, 100, 100, 12)])
     place = next(n for n, kind in enumerate(program.kinds) if kind == "string") + ordering
-    dealt = {child: unpacked(part[0][0]).column(place).to_pylist() for child, part in found.items()}
+    dealt = {child: decode(part[0][0]).column(place).to_pylist() for child, part in found.items()}
     assert dealt == {
         child: [key for key in keys if shard_of_key([key], 4) == child]
         for child in sorted({shard_of_key([key], 4) for key in keys})
@@ -172,37 +172,40 @@ def test_time_goes_on_after_marks_that_were_read_and_marks_that_were_not(spark, 
         assert differences(want[name], given(sink)) is None, name
 
 
-def test_rows_of_two_doors_are_dealt_alike(monkeypatch):
+def test_rows_of_two_schemas_are_dealt_alike(monkeypatch):
     text = """define stream S (k string, v int); define stream T (v int, k string);
     partition with (k of S, k of T) begin from S select k insert into A; from T select count() as n insert into B; end;"""
     planned = plan(parse(text))
-    (island,) = cut(planned, streaming=True, prefer="engine").islands
-    program = write_program(planned, island, [])
-    before, now = Door("S", ("k", "v"), ("string", "int"), (("S", (0, 1)),)), Door.of(program)
-    slot = replace(slot_of(planned, island, program, 0, 4), doors=[replace(before, label=before.name).to_json()])
+    (fragment,) = cut(planned, streaming=True, prefer="engine").fragments
+    program = write_program(planned, fragment, [])
+    before, now = InputSchema("S", ("k", "v"), ("string", "int"), (("S", (0, 1)),)), InputSchema.of(program)
+    key_range = replace(
+        key_range_of(planned, fragment, program, 0, 4),
+        earlier_schemas=[replace(before, assigned_id=before.schema_id).to_json()],
+    )
     keys = [f"k{n}" for n in range(12)]
 
-    def parcel(door: Door, at: int, **columns: list[object]) -> tuple[bytes, int, int, int]:
-        kinds = dict(zip(door.columns, door.kinds))
+    def encoded_batch(schema: InputSchema, at: int, **columns: list[object]) -> tuple[bytes, int, int, int]:
+        kinds = dict(zip(schema.columns, schema.kinds))
         arrays = {"o0": pa.array([at] * 12, pa.int64()), "o1": pa.array([0] * 12, pa.int32())}
         for name, values in columns.items():
             arrays[name] = pa.array(values, pa.string() if kinds[name] == "string" else pa.int32())
-        return packed(labelled(pa.RecordBatch.from_pydict(arrays), door.name)), at, at, 12
+        return encode(with_schema_id(pa.RecordBatch.from_pydict(arrays), schema.schema_id)), at, at, 12
 
     (_, (key, _)), *_ = (found for found in now.inputs if found[0] == "S")
     new = {name: keys if kind == "string" else [0] * 12 for name, kind in zip(now.columns, now.kinds)}
     new["input"] = [[stream for stream, _ in now.inputs].index("S")] * 12
-    dealt_by = _RowsByChild(None, planned, slot, range(4))
+    dealt_by = _RowsByChild(None, planned, key_range, range(4))
     monkeypatch.setattr(
-        dealt_by, "_dealt", lambda _, __, table: [[shard_of_key([k], 4)] for k in table.column("c0").to_pylist()]
+        dealt_by, "_route_rows", lambda _, __, table: [[shard_of_key([k], 4)] for k in table.column("c0").to_pylist()]
     )
-    parcels = [parcel(before, 100, k=keys, v=[5] * 12), parcel(now, 200, **new)]
-    for child, ((data, first, last, n),) in dealt_by.split(parcels).items():
+    batches = [encoded_batch(before, 100, k=keys, v=[5] * 12), encoded_batch(now, 200, **new)]
+    for child, ((data, first, last, n),) in dealt_by.split(batches).items():
         mine = [k for k in keys if shard_of_key([k], 4) == child]
-        rows = unpacked(data)
+        rows = decode(data)
         assert (first, last, n) == (100, 200, 2 * len(mine))
         assert sorted(rows.column(2 + key).to_pylist()) == sorted(2 * mine)
-        assert let_in(rows, now, [before]) is rows
+        assert upgrade_rows(rows, now, [before]) is rows
 
 
 @pytest.mark.spark

@@ -13,7 +13,7 @@ import pandas as pd
 from siddhi.spark.checkpoint.migration import MovedShard
 from siddhi.spark.checkpoint.new_checkpoint import StateWriter, _parts
 from siddhi.spark.testing import oracle
-from siddhi.spark.workers.kept_state import pieces_of
+from siddhi.spark.workers.stored_state import pieces_of
 from tests.spark.streaming.without_jvm import Clock, FakeStream, Handle
 
 APP = """define stream S (k string, v int);

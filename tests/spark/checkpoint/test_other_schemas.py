@@ -13,13 +13,13 @@ pytest.importorskip("pyspark")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from siddhi.spark.checkpoint.evolution import fitted
-from siddhi.spark.checkpoint.key_ranges import Slot, slot_of
+from siddhi.spark.checkpoint.evolution import assign_key_ranges
+from siddhi.spark.checkpoint.key_ranges import KeyRange, key_range_of
 from siddhi.spark.testing import oracle
 from tests.spark.streaming.without_jvm import FakeStream
 
 STREAMS = "define stream S (k string, v int); define stream T (v int, k string, w int);\n"
-KEYED = {
+HASH = {
     "count": ("S", "from S select k, count() as n group by k"),
     "high": ("S", "from S[v > 3] select k, max(v) as n, min(v) as m group by k"),
     "last": ("T", "from T select k, sum(w) as n, max(v) as m group by k"),
@@ -43,22 +43,24 @@ def app(names, queries) -> str:
     )
 
 
-def slots_of(stream: FakeStream) -> list[Slot]:
-    both = zip(stream.layout.islands, stream.programs)
+def key_ranges_of(stream: FakeStream) -> list[KeyRange]:
+    both = zip(stream.layout.fragments, stream.programs)
     shards = stream.shards
-    return [slot_of(stream.plan, island, program, n * shards, shards) for n, (island, program) in enumerate(both)]
+    return [
+        key_range_of(stream.plan, fragment, program, n * shards, shards) for n, (fragment, program) in enumerate(both)
+    ]
 
 
-def gone_on(before: FakeStream, slots: list[Slot], text: str) -> tuple[FakeStream, list[Slot]]:
-    """The stream with another form of its app, and its slots as they are written."""
+def gone_on(before: FakeStream, key_ranges: list[KeyRange], text: str) -> tuple[FakeStream, list[KeyRange]]:
+    """The stream with another form of its app, and its key_ranges as they are written."""
     now = FakeStream(text, bound={"S", "T"}, shards=before.shards, grace=before.grace, forget=before.forget)
-    fit = fitted(slots, slots_of(now))
+    fit = assign_key_ranges(key_ranges, key_ranges_of(now))
     assert fit.refused == []
-    slots = [Slot.from_json(json.loads(json.dumps(asdict(slot)))) for slot in fit.slots]
-    mine = [slots[place] for place in fit.places]
-    now.ranges = [slot.shard_range for slot in mine]
+    key_ranges = [KeyRange.from_json(json.loads(json.dumps(asdict(key_range)))) for key_range in fit.key_ranges]
+    mine = [key_ranges[index] for index in fit.indexes]
+    now.ranges = [key_range.shard_range for key_range in mine]
     now.handles, now.watermark, now.latest, now.found = before.handles, before.watermark, before.latest, before.found
-    return now, slots
+    return now, key_ranges
 
 
 class Life:
@@ -68,9 +70,9 @@ class Life:
         self.queries, self.rng, self.labels = queries, rng, labels
         self.time, self.number = 10_000, 0
         self.given: dict[str, list] = {}
-        self.waiting: list = []
+        self.buffered: list = []
         self.stream: FakeStream | None = None
-        self.slots: list[Slot] = []
+        self.key_ranges: list[KeyRange] = []
 
     def begin(self, names) -> None:
         """The first version, or another one. What is new sees the rows that wait of streams that were read all the time."""
@@ -85,14 +87,14 @@ class Life:
                 forget=self.rng.random() < 0.5,
                 labels=self.labels,
             )
-            self.slots = slots_of(self.stream)
+            self.key_ranges = key_ranges_of(self.stream)
         else:
             read = {stream for name in self.names for stream in self.queries[name.split("~")[0]][0]}
-            self.stream, self.slots = gone_on(self.stream, self.slots, text)
-        self.waiting = [row for row in self.waiting if row[2] >= self.stream.watermark and row[1] in read]
+            self.stream, self.key_ranges = gone_on(self.stream, self.key_ranges, text)
+        self.buffered = [row for row in self.buffered if row[2] >= self.stream.watermark and row[1] in read]
         for name in names:
             if name not in self.given:
-                self.given[name] = list(self.waiting)
+                self.given[name] = list(self.buffered)
         self.names = names
 
     def end(self, name: str) -> None:
@@ -108,13 +110,13 @@ class Life:
             rows.append((self.number, stream, self.time, (key, v) if stream == "S" else (v, key, w)))
             self.number += 1
         self.stream.batch(rows)
-        self.waiting += rows
+        self.buffered += rows
         for name in self.names:
             self.given[name] += [row for row in rows if row[1] in self.queries[name.split("~")[0]][0]]
 
 
 @settings(deadline=None, max_examples=40)
-@given(seed=st.integers(0, 1 << 30), labels=st.booleans(), queries=st.sampled_from([KEYED, ALONE]))
+@given(seed=st.integers(0, 1 << 30), labels=st.booleans(), queries=st.sampled_from([HASH, ALONE]))
 def test_every_query_sees_each_row_once_whatever_comes_and_goes_beside_it(seed, labels, queries):
     rng = random.Random(seed)
     life = Life(queries, rng, labels=labels)

@@ -13,13 +13,13 @@ import numpy as np
 
 from siddhi.spark import files
 from siddhi.spark.checkpoint.punctuation import (
-    adopt_marks,
+    adopt_punctuations,
     clock_of,
-    delete_marks,
+    delete_punctuations,
     folder_of,
-    last_mark,
-    note_mark,
-    write_mark,
+    last_punctuation,
+    note_punctuation,
+    write_punctuation,
 )
 
 pytestmark = pytest.mark.spark
@@ -42,27 +42,27 @@ def test_a_clock_is_of_numpy_too_and_not_before_1970():
 
 def test_the_last_mark_is_the_latest_one_whoever_wrote_it_last(spark, tmp_path):
     checkpoint = str(tmp_path)
-    assert last_mark(spark, checkpoint, "S") is None
-    write_mark(spark, checkpoint, "S", -5000)
-    assert last_mark(spark, checkpoint, "S") == -5000
+    assert last_punctuation(spark, checkpoint, "S") is None
+    write_punctuation(spark, checkpoint, "S", -5000)
+    assert last_punctuation(spark, checkpoint, "S") == -5000
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(lambda at: write_mark(spark, checkpoint, "S", at), (30, 10, 50, 20, 40, 60)))
-    write_mark(spark, checkpoint, "S", 7)
-    assert last_mark(spark, checkpoint, "S") == 60
+        list(threads.map(lambda at: write_punctuation(spark, checkpoint, "S", at), (30, 10, 50, 20, 40, 60)))
+    write_punctuation(spark, checkpoint, "S", 7)
+    assert last_punctuation(spark, checkpoint, "S") == 60
     assert len(files.names(spark, folder_of(checkpoint, "S"))) == 8
-    delete_marks(spark, checkpoint, "S", 60)
+    delete_punctuations(spark, checkpoint, "S", 60)
     assert files.names(spark, folder_of(checkpoint, "S")) == []
-    assert last_mark(spark, checkpoint, "S") == 60
+    assert last_punctuation(spark, checkpoint, "S") == 60
     for at in (70, 80, 90):
-        note_mark(spark, checkpoint, "S", at)
+        note_punctuation(spark, checkpoint, "S", at)
     assert len(files.names(spark, f"{checkpoint}/siddhi/noted/S")) == 2
 
 
 def test_a_checkpoint_knows_the_marks_of_the_one_it_was_made_of(spark, tmp_path):
     old, new = str(tmp_path / "old"), str(tmp_path / "new")
     for stream, at in (("S", 30), ("S", 20), ("T", 10)):
-        write_mark(spark, old, stream, at)
+        write_punctuation(spark, old, stream, at)
     files.make_folder(spark, folder_of(old, "U"))
-    adopt_marks(spark, old, new)
-    assert {stream: last_mark(spark, new, stream) for stream in "STU"} == {"S": 30, "T": 10, "U": None}
+    adopt_punctuations(spark, old, new)
+    assert {stream: last_punctuation(spark, new, stream) for stream in "STU"} == {"S": 30, "T": 10, "U": None}
     assert not (tmp_path / "new" / "siddhi" / "punctuation").exists()  # the next start writes them

@@ -8,8 +8,8 @@ pytest.importorskip("pyspark")
 
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoint.evolution import fitted
-from siddhi.spark.checkpoint.key_ranges import Slot, slot_of
+from siddhi.spark.checkpoint.evolution import assign_key_ranges
+from siddhi.spark.checkpoint.key_ranges import KeyRange, key_range_of
 from siddhi.spark.checkpoint.schema_changes import rows_at_risk
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.streaming.plan import plan_streaming
@@ -25,42 +25,42 @@ PASS = "@info(name = 'pass') from S[v > 1] select k insert into Passed;\n"
 PAIRS = "@info(name = 'pairs') from S#window.length(2) select sum(v) as total insert into Pairs;\n"
 
 
-def slots(*queries: str, streams: str = STREAMS, prefer: str = "native") -> list[Slot]:
+def key_ranges(*queries: str, streams: str = STREAMS, prefer: str = "native") -> list[KeyRange]:
     planned = plan(parse(streams + "".join(queries)))
-    islands = cut(planned, streaming=True, bound={"S", "T"}, prefer=prefer).islands
+    fragments = cut(planned, streaming=True, bound={"S", "T"}, prefer=prefer).fragments
     made = []
-    for number, island in enumerate(islands):
-        leaving = [stream for stream in island.produced if stream in planned.streams]
-        made.append(slot_of(planned, island, write_program(planned, island, leaving, shards=3), 3 * number, 3))
+    for number, fragment in enumerate(fragments):
+        leaving = [stream for stream in fragment.produced if stream in planned.streams]
+        made.append(key_range_of(planned, fragment, write_program(planned, fragment, leaving, shards=3), 3 * number, 3))
     return made
 
 
-def streamed(*queries: str) -> list[Slot]:
+def streamed(*queries: str) -> list[KeyRange]:
     """As :class:`siddhi.spark.SparkRuntime` starts them, with a sink for all that is filled."""
     planned = plan(parse(STREAMS + "".join(queries)))
     layout = cut(planned, streaming=True, bound={"S", "T"})
     wanted = [name for name in planned.streams if name not in ("S", "T")]
     found = plan_streaming(planned, layout, wanted, shards=3)
-    both = zip(found.islands, found.programs, strict=True)
-    return [slot_of(planned, island, program, 3 * n, 3) for n, (island, program) in enumerate(both)]
+    both = zip(found.fragments, found.programs, strict=True)
+    return [key_range_of(planned, fragment, program, 3 * n, 3) for n, (fragment, program) in enumerate(both)]
 
 
-def risks(before: list[Slot], now: list[Slot]) -> list[str]:
-    fit = fitted(before, now)
+def risks(before: list[KeyRange], now: list[KeyRange]) -> list[str]:
+    fit = assign_key_ranges(before, now)
     assert fit.refused == []
-    return [clause for _, clause in rows_at_risk(before, now, fit.places)]
+    return [clause for _, clause in rows_at_risk(before, now, fit.indexes)]
 
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(
     ("before", "now"),
     [
-        (slots(IN_ENGINE, LENGTH, PAIRS), slots(FILTER, LENGTH, PAIRS)),
-        (slots(IN_ENGINE, ALSO, LENGTH, PAIRS), slots(FILTER, ALSO, LENGTH, PAIRS)),
-        (slots(FILTER, LENGTH), slots(FILTER, LENGTH, prefer="engine")),
+        (key_ranges(IN_ENGINE, LENGTH, PAIRS), key_ranges(FILTER, LENGTH, PAIRS)),
+        (key_ranges(IN_ENGINE, ALSO, LENGTH, PAIRS), key_ranges(FILTER, ALSO, LENGTH, PAIRS)),
+        (key_ranges(FILTER, LENGTH), key_ranges(FILTER, LENGTH, prefer="engine")),
     ],
 )
-def test_a_query_that_goes_into_an_island_or_out_of_it_puts_rows_at_risk(before, now, turned):
+def test_a_query_that_goes_into_a_fragment_or_out_of_it_puts_rows_at_risk(before, now, turned):
     (told,) = risks(*((now, before) if turned else (before, now)))
     assert told == "beside what reads Mid, it is filled by 'f' in one form of the app, and not in the other"
 
@@ -68,9 +68,9 @@ def test_a_query_that_goes_into_an_island_or_out_of_it_puts_rows_at_risk(before,
 @pytest.mark.parametrize(
     ("before", "now", "name"),
     [
-        (slots(IN_ENGINE, LENGTH, PAIRS), slots(IN_ENGINE, PAIRS), "f"),
-        (slots(IN_ENGINE, LAST), slots(IN_ENGINE, LENGTH, LAST), "f"),
-        (slots(IN_ENGINE, LENGTH, LAST), slots(IN_ENGINE, LAST), "f"),
+        (key_ranges(IN_ENGINE, LENGTH, PAIRS), key_ranges(IN_ENGINE, PAIRS), "f"),
+        (key_ranges(IN_ENGINE, LAST), key_ranges(IN_ENGINE, LENGTH, LAST), "f"),
+        (key_ranges(IN_ENGINE, LENGTH, LAST), key_ranges(IN_ENGINE, LAST), "f"),
         (streamed(FILTER, PASS, PAIRS), streamed(IN_ENGINE, PASS, PAIRS), "pass"),
     ],
 )
@@ -85,8 +85,8 @@ def test_a_query_that_keeps_nothing_and_goes_to_other_shards_puts_rows_at_risk(b
         (streamed(FILTER, PASS, PAIRS), streamed(FILTER.replace("v > 3", "v > 4"), PASS, PAIRS)),
         (streamed(FILTER, PASS, PAIRS), streamed(FILTER, PAIRS)),
         (streamed(FILTER, PAIRS), streamed(FILTER, PASS, PAIRS)),
-        (slots(FILTER, LENGTH), slots(FILTER, LENGTH, PAIRS)),
-        (slots(IN_ENGINE, LENGTH, PAIRS), slots(IN_ENGINE, LENGTH)),
+        (key_ranges(FILTER, LENGTH), key_ranges(FILTER, LENGTH, PAIRS)),
+        (key_ranges(IN_ENGINE, LENGTH, PAIRS), key_ranges(IN_ENGINE, LENGTH)),
     ],
 )
 def test_what_stays_where_it_was_puts_none_at_risk(before, now):
@@ -95,12 +95,14 @@ def test_what_stays_where_it_was_puts_none_at_risk(before, now):
 
 def test_a_filter_that_stays_where_it_is_may_change():
     for text in (FILTER, IN_ENGINE):
-        fit = fitted(slots(text, LENGTH, PAIRS), slots(text.replace("v > 3", "v > 4"), LENGTH, PAIRS))
+        fit = assign_key_ranges(
+            key_ranges(text, LENGTH, PAIRS), key_ranges(text.replace("v > 3", "v > 4"), LENGTH, PAIRS)
+        )
         assert (fit.refused, fit.changed) == ([], [])
 
 
 def test_another_reader_of_a_stream_changes_nothing_for_those_there_are():
-    fit = fitted(slots(FILTER, LENGTH), slots(FILTER, LENGTH, PAIRS))
+    fit = assign_key_ranges(key_ranges(FILTER, LENGTH), key_ranges(FILTER, LENGTH, PAIRS))
     assert (fit.refused, fit.changed) == ([], ["query 'pairs' is new"])
 
 
@@ -116,9 +118,9 @@ def test_attributes_of_a_stream_that_is_bound_and_filled_are_looked_at(schema, f
     last = "@info(name = 'last') from T#window.length(3) select sum(v) as total insert into Out;"
     reads = "@info(name = '{}') from S#window.length(2) select k insert into `{}`;"
     fills = "@info(name = '{}') from T[v > 90]#window.length(2) select {} insert into S;"
-    before = slots(last, reads.format("p", "P"), fills.format("w", "k, v"))
+    before = key_ranges(last, reads.format("p", "P"), fills.format("w", "k, v"))
     wider = STREAMS.replace("S (k string, v int)", f"S ({schema})")
-    now = slots(last, reads.format("q", "Q"), fills.format("x", filled), streams=wider)
-    refused = [clause for clause in fitted(before, now).refused if "rows that wait are of" in clause]
+    now = key_ranges(last, reads.format("q", "Q"), fills.format("x", filled), streams=wider)
+    refused = [clause for clause in assign_key_ranges(before, now).refused if "rows that wait are of" in clause]
     assert refused
     assert refused[0].endswith(f"rows that wait are of S (k string, v int), and now it is {told}")

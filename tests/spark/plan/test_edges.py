@@ -8,7 +8,7 @@ pytest.importorskip("pyspark")
 
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.plan.fragments import Layout, NativeStep, cut
+from siddhi.spark.plan.fragments import CatalystStage, Layout, cut
 from siddhi.spark.testing import assert_parity
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*runs? on one shard:UserWarning")
@@ -26,7 +26,9 @@ def shape(text: str, **options) -> list[str]:
     """Per step its queries, behind a word for how it runs."""
     steps = laid_out(text, **options).steps
     return [
-        f"native {step.element.name}" if isinstance(step, NativeStep) else f"{step.spread.value} {' '.join(step.names)}"
+        f"native {step.element.name}"
+        if isinstance(step, CatalystStage)
+        else f"{step.partitioning.value} {' '.join(step.names)}"
         for step in steps
     ]
 
@@ -84,7 +86,7 @@ def test_what_comes_of_one_event_at_once_is_read_in_its_order():
         "@info(name = 'r') from D select count() as n insert into O;"
     )
     layout = laid_out(text)
-    assert [(island.spread.value, island.ordered) for island in layout.islands] == [
+    assert [(fragment.partitioning.value, fragment.ordered) for fragment in layout.fragments] == [
         ("anywhere", ("U",)),
         ("shards", ("C",)),
         ("shards", ("D",)),
@@ -112,9 +114,9 @@ def test_what_comes_of_one_event_at_once_is_read_in_its_order():
         ),
     ],
 )
-def test_what_can_not_be_put_in_order_is_read_in_one_island(text):
-    (island,) = laid_out(text).islands
-    assert island.is_single
+def test_what_can_not_be_put_in_order_is_read_in_one_fragment(text):
+    (fragment,) = laid_out(text).fragments
+    assert fragment.is_single
 
 
 # --- it comes as in one engine
@@ -124,7 +126,7 @@ ROWS = [("ST"[n % 2], START + 137 * (n // 4), ("xyz"[n % 3], n)) for n in range(
 
 @pytest.mark.spark
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_order_within_a_millisecond_goes_through_islands(spark, shuffled):
+def test_order_within_a_millisecond_goes_through_fragments(spark, shuffled):
     rows = sorted(ROWS, key=lambda row: row[2][1] * 7 % 48) if shuffled else ROWS
     assert_parity(
         f"""{STREAMS} {FUNCTION}

@@ -107,7 +107,7 @@ def test_stored_aggregations_are_not_filled_by_workers():
         )
     )
     with pytest.raises(SparkLoweringError, match="aggregation 'Bars' is kept by store 'rdbms'") as caught:
-        refuse_stored_aggregations(app, cut(app).islands)
+        refuse_stored_aggregations(app, cut(app).fragments)
     assert (caught.value.code, caught.value.line) == ("E403", 3)
     refuse_stored_aggregations(app, [])
 
@@ -187,8 +187,8 @@ def test_an_app_without_name_is_called_so():
         with pytest.raises(DefinitionNotExistError, match=f"^{told} has no stream 'Ot'"):
             SparkRuntime(app, None).bind("Ot", None, timestamp="ts")
         made = plan(parse(app))
-        (island,) = cut(made, prefer="engine").islands
-        assert write_program(made, island, ["Out"], shards=1).app == told
+        (fragment,) = cut(made, prefer="engine").fragments
+        assert write_program(made, fragment, ["Out"], shards=1).app == told
 
 
 def test_what_is_no_option_is_told_at_once():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.distribution import Element, KeyExpression, KeyPart, separability
+from siddhi.planner.distribution.distribution import Element, KeyExpression, KeyPart, distributions
 from siddhi.planner.plan.elements import ElementKind
 from siddhi.query_compiler import parse
 from siddhi.spark.plan import key_choices, keys
@@ -25,15 +25,15 @@ class AllChoices:
     def __init__(self, elements: list[Element]) -> None:
         self._stateful = [element for element in elements if element.keys is not None]
 
-    def those_with(self, name: str, part: KeyPart) -> Iterator[Mapping[str, KeyPart]]:
+    def choices_with(self, name: str, part: KeyPart) -> Iterator[Mapping[str, KeyPart]]:
         names = [element.name for element in self._stateful]
         parts = [(part,) if element.name == name else element.keys or () for element in self._stateful]
         return (dict(zip(names, choice, strict=True)) for choice in product(*parts))
 
 
-def by_trying_all(elements: list[Element], outside: list[str]) -> keys.IslandKey | None:
+def by_trying_all(elements: list[Element], outside: list[str]) -> keys.FragmentKey | None:
     with mock.patch.object(keys, "KeyChoices", AllChoices):
-        return keys.island_key(elements, outside)
+        return keys.fragment_key(elements, outside)
 
 
 # --- elements as they may come
@@ -53,7 +53,7 @@ def a_part(draw: st.DrawFn, reads: tuple[str, ...]) -> KeyPart:
 
 
 @st.composite
-def an_island(draw: st.DrawFn) -> tuple[list[Element], list[str]]:
+def a_fragment(draw: st.DrawFn) -> tuple[list[Element], list[str]]:
     streams = ["In0", "In1"]
     elements: list[Element] = []
     for number in range(draw(st.integers(1, 5))):
@@ -79,10 +79,10 @@ def an_island(draw: st.DrawFn) -> tuple[list[Element], list[str]]:
     return elements, ["In0", "In1"]
 
 
-@given(an_island())
+@given(a_fragment())
 @settings(max_examples=300)
-def test_the_key_is_that_of_trying_all(island: tuple[list[Element], list[str]]) -> None:
-    assert keys.island_key(*island) == by_trying_all(*island)
+def test_the_key_is_that_of_trying_all(fragment: tuple[list[Element], list[str]]) -> None:
+    assert keys.fragment_key(*fragment) == by_trying_all(*fragment)
 
 
 # --- apps as they are written
@@ -133,8 +133,8 @@ def test_an_app_is_cut_as_by_trying_all(text: str, streaming: bool) -> None:
     found = cut(planned, streaming=streaming, prefer="engine")
     with mock.patch.object(keys, "KeyChoices", AllChoices):
         tried = cut(planned, streaming=streaming, prefer="engine")
-    assert [(island.key, island.reason, island.inputs) for island in found.islands] == [
-        (island.key, island.reason, island.inputs) for island in tried.islands
+    assert [(fragment.key, fragment.reason, fragment.inputs) for fragment in found.fragments] == [
+        (fragment.key, fragment.reason, fragment.inputs) for fragment in tried.fragments
     ]
 
 
@@ -146,7 +146,7 @@ def tries(text: str) -> int:
     narrowed = key_choices.KeyChoices._narrowed
     count = 0
 
-    def counting(self: key_choices.KeyChoices, open_: key_choices._Open) -> bool:
+    def counting(self: key_choices.KeyChoices, open_: key_choices._Candidates) -> bool:
         nonlocal count
         count += 1
         return narrowed(self, open_)
@@ -177,8 +177,8 @@ def test_joins_in_a_circle_are_given_up_after_so_many_tries() -> None:
         for number, one in enumerate(streams)
         for other in streams[:number]
     )
-    elements = list(separability(plan(parse(definitions + joins))))
-    assert keys.island_key(elements, streams) is None
-    assert by_trying_all(elements[:3], streams[:3]) == keys.island_key(elements[:3], streams[:3]) is not None
-    with mock.patch.object(key_choices, "MOST_TRIES", -len(elements)):
-        assert keys.island_key(elements[:3], streams[:3]) is None
+    elements = list(distributions(plan(parse(definitions + joins))))
+    assert keys.fragment_key(elements, streams) is None
+    assert by_trying_all(elements[:3], streams[:3]) == keys.fragment_key(elements[:3], streams[:3]) is not None
+    with mock.patch.object(key_choices, "MAX_TRIES", -len(elements)):
+        assert keys.fragment_key(elements[:3], streams[:3]) is None

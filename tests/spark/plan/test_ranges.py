@@ -88,9 +88,9 @@ def timelines(draw: st.DrawFn) -> list[Row]:
 
 @pytest.mark.parametrize("text", SPREAD.values(), ids=SPREAD)
 def test_they_are_spread_by_their_labels(text: str) -> None:
-    islands = layout(text).islands
-    assert not any(island.is_single for island in islands)
-    assert any(island.key is not None and island.key.labels for island in islands)
+    fragments = layout(text).fragments
+    assert not any(fragment.is_single for fragment in fragments)
+    assert any(fragment.key is not None and fragment.key.labels for fragment in fragments)
 
 
 @pytest.mark.parametrize("text", SPREAD.values(), ids=SPREAD)
@@ -147,8 +147,8 @@ def test_spread_by_anything_else_they_give_something_else() -> None:
 @pytest.mark.parametrize("streaming", [False, True])
 def test_what_is_not_spread_says_why(text: str, reason: str, streaming: bool) -> None:
     app = STREAMS + "define stream S2 (d double);" + text
-    islands = cut(plan(parse(app)), streaming=streaming, bound={"S", "R"}).islands
-    (told,) = {island.reason for island in islands if island.is_single}
+    fragments = cut(plan(parse(app)), streaming=streaming, bound={"S", "R"}).fragments
+    (told,) = {fragment.reason for fragment in fragments if fragment.is_single}
     assert re.search(reason, told), told
 
 
@@ -165,8 +165,8 @@ def test_what_keeps_nothing_must_not_see_a_row_in_several_shards() -> None:
         f"partition with ({RANGES} of S) begin {COUNTED} end;"
         "from S#log() select k, v, 1L as n insert into O; from O#log() select k insert into P;"
     )
-    (island,) = layout(text).islands
-    assert (island.is_single, island.reason) == (True, "its elements have no key in common")
+    (fragment,) = layout(text).fragments
+    assert (fragment.is_single, fragment.reason) == (True, "its elements have no key in common")
 
 
 def test_a_late_row_is_counted_once_however_many_shards_it_would_go_to() -> None:
@@ -179,7 +179,7 @@ def test_a_late_row_is_counted_once_however_many_shards_it_would_go_to() -> None
 
 def test_a_label_is_at_home_in_one_shard() -> None:
     made = plan(parse(STREAMS + SPREAD["two ranges"]))
-    (island,) = cut(made, streaming=True).islands
-    program = write_program(made, island, ["O"], shards=5)
+    (fragment,) = cut(made, streaming=True).fragments
+    program = write_program(made, fragment, ["O"], shards=5)
     assert dict(program.labels) == {label: shard_of_key([label], 5) for label in ("up", "low", "A", "none")}
     assert len(dict(program.labels)) == len(program.labels)

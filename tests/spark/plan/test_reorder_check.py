@@ -20,21 +20,21 @@ AFTER = "@info(name = 'after') from S select a, count() + 200 as i group by a in
 LAST = "@info(name = 'last') from X#window.length(3) select a, i, sum(i) as n insert into O;"
 
 
-def natives(text: str, **options) -> list[str]:
-    return [step.element.name for step in cut(plan(parse(STREAM + text)), **options).native_steps]
+def stages(text: str, **options) -> list[str]:
+    return [step.element.name for step in cut(plan(parse(STREAM + text)), **options).catalyst_stages]
 
 
 def reasons(text: str, **options) -> dict[str, str]:
     found: dict[str, str] = {}
-    for island in cut(plan(parse(STREAM + text)), **options).islands:
-        found.update(island.why)
+    for fragment in cut(plan(parse(STREAM + text)), **options).fragments:
+        found.update(fragment.why)
     return found
 
 
 @pytest.mark.parametrize("streaming", [False, True])
 def test_what_stands_between_two_readers_of_its_stream_is_the_engines(streaming):
     text = FIRST + BETWEEN.format("X") + AFTER + LAST
-    assert natives(text, streaming=streaming) == []
+    assert stages(text, streaming=streaming) == []
     why = reasons(text, streaming=streaming)["between"]
     assert why == "what it puts out comes before what after makes of 'S'"
 
@@ -45,7 +45,7 @@ def test_so_is_what_it_goes_through(streaming):
         f"{FIRST} {BETWEEN.format('Y')} {AFTER} @info(name = 'on') from Y[a != 'x'] select a, i insert into X; {LAST}"
         "@info(name = 'aside') from S[i < 0] select a insert into P;"
     )
-    assert natives(text, streaming=streaming) == ["aside"]
+    assert stages(text, streaming=streaming) == ["aside"]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_so_is_what_it_goes_through(streaming):
         ),
     ],
 )
-def test_others_stay_native(text):
-    assert "between" in natives(text)
+def test_others_stay_catalyst(text):
+    assert "between" in stages(text)
 
 
 def test_those_who_share_a_table_or_window_see_each_other():
@@ -79,7 +79,7 @@ def test_those_who_share_a_table_or_window_see_each_other():
         "from S#window.length(1) as s join W on s.a == W.a select s.a as a insert into Q;"
         "from M#window.length(1) as m join W on m.a == W.a select m.a as a insert into O;"
     )
-    assert "between" not in natives(table) + natives(window)
+    assert "between" not in stages(table) + stages(window)
 
 
 # --- nothing is overtaken

@@ -161,7 +161,7 @@ def test_rows_of_a_stream_without_state_are_counted(spark, tmp_path):
     assert taken == [1]
 
 
-def test_what_was_cached_to_be_written_is_let_go(spark, tmp_path):
+def test_what_was_cached_to_be_written_is_released(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     write(spark, tmp_path, "a", (1, 10), (2, 20))

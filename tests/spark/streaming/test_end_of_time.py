@@ -73,14 +73,14 @@ def test_a_stream_that_stands_still_at_a_restart_releases_what_waits(spark, tmp_
     put(tmp_path / "in", "a", [(1000, "a", 1), (11_500, "b", 2)])
     checkpoint, out = str(tmp_path / "checkpoint"), MemorySink()
     bound(spark, tmp_path / "in").start(checkpoint, {"Out": out}, trigger=NOW).await_termination()
-    released = threading.Event()
+    emitted = threading.Event()
 
     def take(frame, batch):
         out(frame, batch)
-        released.set()
+        emitted.set()
 
     query = bound(spark, tmp_path / "in", max_idle="100 milliseconds").start(checkpoint, {"Out": take})
-    assert released.wait(60)
+    assert emitted.wait(60)
     query.stop()
     assert out.rows == [("a", 1, 1000)]
     bound(spark, tmp_path / "in").finish(checkpoint, {"Out": out})

@@ -13,9 +13,9 @@ def inputs(**patience: float) -> IdleInputs:
     return IdleInputs({"A": 100, "B": 10}, patience, now=0.0)
 
 
-def marked(idle: IdleInputs, now: float) -> dict[str, int]:
+def written(idle: IdleInputs, now: float) -> dict[str, int]:
     """The marks that are due, which are written."""
-    found = idle.marks(now)
+    found = idle.punctuations(now)
     for stream, at in found.items():
         idle.wrote(stream, at, now)
     return found
@@ -24,56 +24,56 @@ def marked(idle: IdleInputs, now: float) -> dict[str, int]:
 def test_a_stream_that_stands_still_follows_the_others():
     idle = inputs(B=60)
     idle.saw("A", 5000, 1.0)
-    assert idle.marks(59.0) == {}
-    assert marked(idle, 60.0) == {"B": 4910}  # so that its watermark is that of A
-    assert marked(idle, 61.0) == {}
+    assert idle.punctuations(59.0) == {}
+    assert written(idle, 60.0) == {"B": 4910}  # so that its watermark is that of A
+    assert written(idle, 61.0) == {}
     idle.saw("A", 6000, 62.0)
-    assert marked(idle, 89.9) == {}  # each mark is a file and a micro-batch
-    assert marked(idle, 90.0) == {"B": 5910}
+    assert written(idle, 89.9) == {}  # each mark is a file and a micro-batch
+    assert written(idle, 90.0) == {"B": 5910}
 
 
 def test_it_waits_again_once_it_has_gone_on():
     idle = inputs(B=60)
     idle.saw("A", 5000, 1.0)
     idle.saw("B", 100, 50.0)
-    assert idle.marks(109.0) == {}
-    assert idle.marks(110.0) == {"B": 4910}
+    assert idle.punctuations(109.0) == {}
+    assert idle.punctuations(110.0) == {"B": 4910}
 
 
 def test_it_is_not_moved_where_it_is_ahead():
     idle = inputs(B=60)
     idle.saw("B", 9000, 1.0)
     idle.saw("A", 5000, 2.0)
-    assert idle.marks(100.0) == {}
+    assert idle.punctuations(100.0) == {}
 
 
 def test_nothing_is_known_of_a_stream_that_never_came():
     idle = inputs(B=60)
-    assert idle.marks(100.0) == {}
-    assert inputs(A=60, B=60).marks(100.0) == {}
+    assert idle.punctuations(100.0) == {}
+    assert inputs(A=60, B=60).punctuations(100.0) == {}
 
 
-def test_where_all_stand_still_what_was_held_back_is_let_go():
+def test_where_all_stand_still_what_was_held_back_is_released():
     idle = inputs(A=60, B=60)
     idle.saw("A", 5000, 1.0)
     idle.saw("B", 4000, 2.0)
-    assert idle.marks(61.0) == {}  # A follows B, and is ahead of it
-    assert marked(idle, 62.0) == {"A": 5101, "B": 5011}
-    assert marked(idle, 99.0) == {}
+    assert idle.punctuations(61.0) == {}  # A follows B, and is ahead of it
+    assert written(idle, 62.0) == {"A": 5101, "B": 5011}
+    assert written(idle, 99.0) == {}
 
 
 def test_one_stream_alone():
     idle = IdleInputs({"A": 100}, {"A": 60}, now=0.0)
     idle.saw("A", 5000, 1.0)
-    assert idle.marks(61.0) == {"A": 5101}
+    assert idle.punctuations(61.0) == {"A": 5101}
 
 
 def test_after_a_restart_it_goes_on_with_what_was_known():
     graces, patience = {"A": 100, "B": 10}, {"A": 60, "B": 60}
     idle = IdleInputs(graces, patience, now=0.0, latest={"A": 5000, "B": 4000, "Gone": 9000})
     idle.noted("A", 5101)
-    assert marked(idle, 59.0) == {}
-    assert marked(idle, 60.0) == {"B": 5011}  # A has its mark
+    assert written(idle, 59.0) == {}
+    assert written(idle, 60.0) == {"B": 5011}  # A has its mark
 
 
 def test_it_follows_where_others_are_said_to_be():
@@ -81,27 +81,27 @@ def test_it_follows_where_others_are_said_to_be():
     idle.saw("A", 5000, 1.0)
     idle.noted("A", 9100)  # by a user: nothing earlier will come
     idle.noted("A", 8000)
-    assert marked(idle, 60.0) == {"B": 9010}
+    assert written(idle, 60.0) == {"B": 9010}
     idle = inputs(B=60)
     idle.noted("A", 9100)  # no row ever came
-    assert marked(idle, 60.0) == {"B": 9010}
+    assert written(idle, 60.0) == {"B": 9010}
     idle.noted("B", 20_000)
-    assert idle.marks(200.0) == {}
+    assert idle.punctuations(200.0) == {}
 
 
-def test_where_all_stand_still_they_are_let_go_as_far_as_one_is_said_to_be():
+def test_where_all_stand_still_they_are_released_as_far_as_one_is_said_to_be():
     idle = inputs(A=60, B=60)
     idle.saw("A", 5000, 1.0)
     idle.saw("B", 4000, 2.0)
     idle.noted("A", 9100)
-    assert marked(idle, 100.0) == {"B": 9010}
+    assert written(idle, 100.0) == {"B": 9010}
 
 
 def test_a_day_has_no_more_marks_than_half_the_patience_fits_in():
     idle, n = inputs(B=60), 0
     for second in range(0, 86_400, 5):
         idle.saw("A", 1_000_000 + second * 1000, float(second))
-        n += len(marked(idle, float(second)))
+        n += len(written(idle, float(second)))
     assert n == (86_400 - 60) / 30
 
 

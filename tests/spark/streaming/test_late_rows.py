@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoint.evolution import fitted
-from siddhi.spark.checkpoint.key_ranges import slot_of
+from siddhi.spark.checkpoint.evolution import assign_key_ranges
+from siddhi.spark.checkpoint.key_ranges import key_range_of
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.streaming.plan import plan_streaming, takes_all
 
@@ -85,25 +85,25 @@ def test_who_is_not_given_every_row_does_not_tell():
     for app, told in ((FILTERED, True), (RANGES, True), (SIDE_BY_SIDE, False)):
         made = plan(parse(TRADES + app))
         found = plan_streaming(made, cut(made, streaming=True, bound={"S"}), ["S__late"], shards=4, late=["S"])
-        assert [island.inputs for island in found.islands if not island.names] == [("S",)] * told
-        assert [takes_all(island, "S") for island in found.islands].count(True) == (1 if told else 2)
+        assert [fragment.inputs for fragment in found.fragments if not fragment.names] == [("S",)] * told
+        assert [takes_all(fragment, "S") for fragment in found.fragments].count(True) == (1 if told else 2)
 
 
 def test_no_rows_are_left_to_what_only_sees_late_ones():
     made = plan(parse(TRADES + "@info(name = 'f') from S[v > 0] select k insert into Out;"))
     layout = cut(made, streaming=True, bound={"S"})
 
-    def slots(*wanted: str, late: tuple[str, ...] = ()):
+    def key_ranges(*wanted: str, late: tuple[str, ...] = ()):
         found = plan_streaming(made, layout, wanted, always=True, late=late, shards=2)
-        return [slot_of(made, i, p, 2 * n, 2) for n, (i, p) in enumerate(zip(found.islands, found.programs))]
+        return [key_range_of(made, i, p, 2 * n, 2) for n, (i, p) in enumerate(zip(found.fragments, found.programs))]
 
-    before = slots("Out")
-    fit = fitted(before, slots("S__late", late=("S",)))
-    assert [slot.retired for slot in fit.slots] == [True, False]
-    assert fitted(fit.slots, slots("S__late", late=("S",))).places == [1]
+    before = key_ranges("Out")
+    fit = assign_key_ranges(before, key_ranges("S__late", late=("S",)))
+    assert [key_range.retired for key_range in fit.key_ranges] == [True, False]
+    assert assign_key_ranges(fit.key_ranges, key_ranges("S__late", late=("S",))).indexes == [1]
 
 
-def test_they_are_a_streaming_dataframe_behind_native_steps(spark, tmp_path):
+def test_they_are_a_streaming_dataframe_behind_catalyst_stages(spark, tmp_path):
     runtime = runtime_of(spark, FILTERED, tmp_path)
     late = runtime.output("S__late", meta=True)
     assert late.isStreaming

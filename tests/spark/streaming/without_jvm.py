@@ -16,14 +16,14 @@ from siddhi.query_compiler import parse
 from siddhi.spark.checkpoint.stored import key_texts
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.plan.key_hash import shard_of_key
-from siddhi.spark.plan.keys import IslandKey
-from siddhi.spark.plan.naming import DOOR
-from siddhi.spark.workers.input_schema import labelled
+from siddhi.spark.plan.keys import FragmentKey
+from siddhi.spark.plan.naming import INPUT_STREAM
+from siddhi.spark.workers.input_schema import with_schema_id
 from siddhi.spark.workers.program import write_program
-from siddhi.spark.workers.record_batch import packed, unpacked
+from siddhi.spark.workers.record_batch import decode, encode
 from siddhi.spark.workers.shard import ARROW_TYPES
 from siddhi.spark.workers.shard_range import ShardRange
-from siddhi.spark.workers.stateful import IslandProcessor
+from siddhi.spark.workers.stateful import FragmentProcessor
 
 _runs = itertools.count()
 LAST_CLOCK = 221_845_392_000_000
@@ -125,7 +125,7 @@ class FakeStream:
 
     ``forget``: engines are not kept between batches, so that every batch restores them from their state. ``force``: an
     attribute by which islands are spread that have no key. ``by``: one by which those are spread that have labels. ``labels``: parcels say
-    for which door they are, as those of earlier versions do not.
+    for which values_in they are, as those of earlier versions do not.
     """
 
     def __init__(
@@ -143,16 +143,18 @@ class FakeStream:
     ):
         self.plan: Plan = plan(parse(app))
         self.layout = cut(self.plan, streaming=True, prefer="engine", bound=bound)
-        for island in self.layout.islands if force is not None else ():
-            if island.is_single:
+        for fragment in self.layout.fragments if force is not None else ():
+            if fragment.is_single:
                 key = KeyExpression(force, force)
-                island.key = IslandKey(dict.fromkeys(island.inputs, (key,)))
+                fragment.key = FragmentKey(dict.fromkeys(fragment.inputs, (key,)))
         self.shards, self.grace, self.forget, self.flush = shards, grace, forget, flush
         self.labels = labels
-        self.programs = tuple(write_program(self.plan, i, self._leaving(i), shards=shards) for i in self.layout.islands)
-        for island in self.layout.islands if by is not None else ():
-            if island.key is not None and island.key.labels:
-                island.key = IslandKey(dict.fromkeys(island.inputs, (KeyExpression(by, by),)))
+        self.programs = tuple(
+            write_program(self.plan, i, self._leaving(i), shards=shards) for i in self.layout.fragments
+        )
+        for fragment in self.layout.fragments if by is not None else ():
+            if fragment.key is not None and fragment.key.labels:
+                fragment.key = FragmentKey(dict.fromkeys(fragment.inputs, (KeyExpression(by, by),)))
         self._ranges: dict[tuple[str, tuple[tuple[str, str], ...]], Conditions] = {}
         self.handles: dict[int, Handle] = {}
         self.watermark, self.latest, self.late = 0, 0, 0
@@ -160,17 +162,17 @@ class FakeStream:
         self.ranges = [ShardRange(n * shards) for n in range(len(self.programs))]
         self.found: dict[str, list] = {}
 
-    def _leaving(self, island):
+    def _leaving(self, fragment):
         return [
-            s for s in island.produced
+            s for s in fragment.produced
             if s in self.plan.streams and all(str(a.type) != "object" for a in self.plan.streams[s].attributes)
         ]  # fmt: skip
 
-    def shards_of(self, island, stream, values, time) -> list[int]:
+    def shards_of(self, fragment, stream, values, time) -> list[int]:
         """As Spark hashes; keys that are not plain attributes aside."""
-        if island.is_single:
+        if fragment.is_single:
             return [0]
-        keys = () if island.key is None else island.key.streams[stream]
+        keys = () if fragment.key is None else fragment.key.streams[stream]
         if keys is None:
             return list(range(self.shards))
         names = [a.name for a in self.plan.streams[stream].attributes]
@@ -204,7 +206,7 @@ class FakeStream:
         per_shard: dict[int, list] = {}
         for number, stream, time, values in rows:
             told = 0  # one copy of a row tells of it where it is late
-            for at, (island, program) in enumerate(zip(self.layout.islands, self.programs)):
+            for at, (fragment, program) in enumerate(zip(self.layout.fragments, self.programs)):
                 if program.ticks:
                     per_shard.setdefault(self.ranges[at].first, []).append(
                         (time, places[stream], number, -1, -1, *(None for _ in program.columns[1:]))
@@ -212,16 +214,16 @@ class FakeStream:
                 for place, (name, slots) in enumerate(program.inputs):
                     if name != stream:
                         continue
-                    door = [None] * len(program.columns)
-                    if program.door == DOOR:
-                        door[0] = place
+                    values_in = [None] * len(program.columns)
+                    if program.input_stream == INPUT_STREAM:
+                        values_in[0] = place
                     for slot, value in zip(slots, values):
-                        door[slot] = value
-                    for shard in self.shards_of(island, stream, values, time):
+                        values_in[slot] = value
+                    for shard in self.shards_of(fragment, stream, values, time):
                         key = self.ranges[at].first + shard
                         order = (time, places[stream], number, 2 * place + told)
                         told = 1
-                        per_shard.setdefault(key, []).append((*order, *door))
+                        per_shard.setdefault(key, []).append((*order, *values_in))
         for key, found in per_shard.items():
             at = next(n for n, held in enumerate(self.ranges) if 0 <= key - held.first < self.shards)
             program = self.programs[at]
@@ -229,7 +231,7 @@ class FakeStream:
             names = ["o0", "o1", "o2", "o3", *program.columns]
             columns = [pa.array([row[n] for row in found], type_) for n, type_ in enumerate(types)]
             rows = pa.RecordBatch.from_arrays(columns, names=names)
-            blob = packed(labelled(rows, self.ranges[at].door_of(program).name) if self.labels else rows)
+            blob = encode(with_schema_id(rows, self.ranges[at].schema_of(program).schema_id) if self.labels else rows)
             import pandas as pd
 
             frame = pd.DataFrame({"shard": [key], "n": [len(found)], "rows": [blob]})
@@ -240,10 +242,10 @@ class FakeStream:
                     handle.timers.discard(at)
                     self._take(self._processor(key).handleExpiredTimer((key,), Clock(self.watermark), None))
 
-    def _processor(self, key) -> IslandProcessor:
+    def _processor(self, key) -> FragmentProcessor:
         run = f"{self.run}-{random.random()}" if self.forget else self.run
         last = LAST_CLOCK
-        made = IslandProcessor(self.programs, self.shards, 4, run, "drop", last, self.ranges)
+        made = FragmentProcessor(self.programs, self.shards, 4, run, "drop", last, self.ranges)
         made.init(self.handles.setdefault(key, Handle()))
         return made
 
@@ -254,7 +256,7 @@ class FakeStream:
                 if out >= 1 << 20:
                     self.late += n
                     continue
-                rows = unpacked(data)
+                rows = decode(data)
                 columns = [rows.column(c).to_pylist() for c in range(rows.num_columns)]
                 self.found.setdefault(outputs[out], []).extend(zip(columns[-1], *columns[:-1]))
 

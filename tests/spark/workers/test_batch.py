@@ -14,13 +14,13 @@ import tests.kit.distribution  # noqa: F401 - declares the extensions
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.plan.fragments import cut
-from siddhi.spark.workers.batch import CarriedOrder, EndOfInput, sorted_rows, unsorted_rows
-from siddhi.spark.workers.program import OutputShape, query_is_timed, write_program
+from siddhi.spark.workers.batch import EndOfInput, RowOrder, sorted_rows, unsorted_rows
+from siddhi.spark.workers.program import OutputShape, is_query_timed, write_program
 
 APP = """define stream S (a string, v int);
 from S[v > 0] select a, v * 10 as v insert into U;
 from S[v > 1] select a, v * 100 as v insert into U;"""
-ORDER = CarriedOrder(sequence=2, own=1, source=9)
+ORDER = RowOrder(sequence=2, own=1, source=9)
 ROWS = [(1, 0), (2, 1), (1, 2), (2, 3)]
 """Values, and where their rows stand among those of their time."""
 
@@ -47,8 +47,8 @@ def put_out(function) -> list[tuple]:
 @pytest.mark.parametrize("sorted_", [False, True])
 def test_what_leaves_keeps_the_place_of_the_rows_it_comes_of(sorted_):
     planned = plan(parse(APP))
-    (island,) = cut(planned, prefer="engine").islands
-    program = write_program(planned, island, ["U"], ordered=["U"])
+    (fragment,) = cut(planned, prefer="engine").fragments
+    program = write_program(planned, fragment, ["U"], ordered=["U"])
     function = sorted_rows(program, EndOfInput(False), "w", ORDER) if sorted_ else unsorted_rows(program, "w", ORDER)
     found = put_out(function)
     assert [(time, source, place, value) for time, source, place, _, value in found] == [
@@ -78,12 +78,12 @@ LATER = [
 @pytest.mark.parametrize("wait", [500, 5000])
 def test_what_stream_processors_are_to_put_out_by_the_last_event_of_all_is_put_out(text, asked, wait):
     planned = plan(parse("define stream S (a string, v int);" + text.format(wait)))
-    (island,) = cut(planned, prefer="engine").islands
-    program = write_program(planned, island, [] if asked else ["U"], shards=2)
+    (fragment,) = cut(planned, prefer="engine").fragments
+    program = write_program(planned, fragment, [] if asked else ["U"], shards=2)
     assert program.timed
     if asked:
         program = replace(
-            program, asked=asked, answer=OutputShape("", ("string", "long"), (0, 1)), slots=("string", "long")
+            program, asked=asked, answer=OutputShape("", ("string", "long"), (0, 1)), union_types=("string", "long")
         )
     columns = [
         pa.array([0, 0], pa.int32()),
@@ -103,4 +103,4 @@ def test_what_time_alone_brings_out_of_a_query():
         "define stream S (a string); from S#kit:later(500) select a insert into U;"
         "from S#kit:second() select a insert into V;"
     )
-    assert [query_is_timed(query) for query in plan(parse(text)).executions] == [True, False]
+    assert [is_query_timed(query) for query in plan(parse(text)).executions] == [True, False]

@@ -34,8 +34,8 @@ def test_the_modules_of_what_a_text_calls():
     assert modules_of("from S#window.length(2) select sum(i) as s, coalesce(a, b) as c insert into O;") == ()
     assert modules_of("from S select here:same(i) as s insert into O;") == (__name__,)
     app = plan(parse("define stream S (i int); from S[here:same(i) > 0] select i insert into O;"))
-    (island,) = cut(app).islands
-    assert write_program(app, island, ["O"]).modules == (__name__,)
+    (fragment,) = cut(app).fragments
+    assert write_program(app, fragment, ["O"]).modules == (__name__,)
 
 
 def test_the_main_program_can_not_be_imported(monkeypatch):

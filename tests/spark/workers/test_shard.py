@@ -14,7 +14,7 @@ import pyarrow as pa
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.plan.fragments import cut
-from siddhi.spark.workers.program import TableFeed, write_program
+from siddhi.spark.workers.program import TableRows, write_program
 from siddhi.spark.workers.shard import Shard
 
 APP = """define stream S (k string); define table Names (k string, name string);
@@ -24,14 +24,14 @@ select S.k as k, Names.name as name, count() as n group by S.k insert into O;"""
 
 def program(*rows: tuple[str, str]):
     planned = plan(parse(APP))
-    (island,) = cut(planned, streaming=True, prefer="engine").islands
-    written = write_program(planned, island, ["O"])
+    (fragment,) = cut(planned, streaming=True, prefer="engine").fragments
+    written = write_program(planned, fragment, ["O"])
     ((_, stream),) = written.fills
     table = pa.table({"k": [k for k, _ in rows], "name": [name for _, name in rows]})
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return replace(written, tables=(TableFeed(stream, sink.getvalue()),))
+    return replace(written, tables=(TableRows(stream, sink.getvalue()),))
 
 
 def sent(shard: Shard, *keys: str) -> list[dict]:

@@ -11,8 +11,8 @@ pytest.importorskip("pyspark")
 import pyarrow as pa
 
 from siddhi.errors import SparkRunError
-from siddhi.spark.workers.record_batch import packed
-from siddhi.spark.workers.watermark_buffer import WaitingRows, in_order
+from siddhi.spark.workers.record_batch import encode
+from siddhi.spark.workers.watermark_buffer import WatermarkBuffer, in_order
 from tests.spark.streaming.without_jvm import Handle, Mapped
 
 ROWS = [
@@ -52,8 +52,8 @@ def test_rows_that_differ_in_time_stay_as_they_are():
 
 def test_rows_that_are_let_in_may_be_fewer():
     handle = Handle()
-    waiting = WaitingRows(handle.getMapState("pending"), handle.getValueState("timer", ""), handle, 4)
-    waiting.put(0, [(packed(batch_of([(n, *ROWS[0][1:]) for n in span])), span[0], span[-1], len(span))
+    waiting = WatermarkBuffer(handle.getMapState("pending"), handle.getValueState("timer", ""), handle, 4)
+    waiting.put(0, [(encode(batch_of([(n, *ROWS[0][1:]) for n in span])), span[0], span[-1], len(span))
                     for span in (range(5), range(10, 15), range(20, 25))], 1)  # fmt: skip
 
     def later(least):
@@ -92,7 +92,7 @@ class Counted(Mapped):
 
 def chunk_of(first, n):
     batch = pa.RecordBatch.from_arrays([pa.array(range(first, first + n), pa.int64())], names=["o0"])
-    return packed(batch), batch
+    return encode(batch), batch
 
 
 @pytest.mark.parametrize("query", [["a"] * 12, [f"{n}" for n in range(12)]])
@@ -102,7 +102,7 @@ def test_a_step_of_the_watermark_touches_only_what_it_releases(query):
     timer = handle.getValueState("timer", "")
     found = []
     for step in range(12):
-        waiting = WaitingRows(pending, timer, handle, 1)  # a task knows nothing of the one before
+        waiting = WatermarkBuffer(pending, timer, handle, 1)  # a task knows nothing of the one before
         pending.asked.clear()
         waiting.add(query[step], 0, [chunk_of(100 * step, 50), chunk_of(100 * step + 50, 50)])
         assert pending.asked == ["write", "write"]
@@ -124,7 +124,7 @@ def test_a_step_of_the_watermark_touches_only_what_it_releases(query):
 def test_a_chunk_that_is_passed_in_part_leaves_the_rest_of_it():
     handle, pending = Handle(), Counted()
     timer = handle.getValueState("timer", "")
-    waiting = WaitingRows(pending, timer, handle, 1)
+    waiting = WatermarkBuffer(pending, timer, handle, 1)
     waiting.add("query", 0, [chunk_of(10, 10)])
     handle.timers.clear()
     ready, rest = waiting.split("query", 0, 13)
@@ -132,11 +132,11 @@ def test_a_chunk_that_is_passed_in_part_leaves_the_rest_of_it():
     waiting.rearm(0, rest, None, 11)
     assert [(first, last, n) for _, first, last, n in pending.held.values()] == [(13, 19, 7)]
     assert handle.timers == {14}
-    ready, rest = WaitingRows(pending, timer, handle, 1).split("another worker", 0, 1000)
+    ready, rest = WatermarkBuffer(pending, timer, handle, 1).split("another worker", 0, 1000)
     assert ready.column(0).to_pylist() == list(range(13, 20))
     assert rest == []
     assert pending.held == {}
-    waiting = WaitingRows(pending, timer, handle, 1)
+    waiting = WatermarkBuffer(pending, timer, handle, 1)
     waiting.rearm(0, rest, None, 14)
     assert timer.held is None
 
@@ -146,7 +146,7 @@ def test_an_attempt_that_is_done_again_writes_the_same_state_in_whatever_order_i
     written = []
     for query, order in (("one", [0, 1, 2, 3]), ("other", [3, 2, 1, 0])):
         handle, pending = Handle(), Counted()
-        waiting = WaitingRows(pending, handle.getValueState("timer", ""), handle, 1)
+        waiting = WatermarkBuffer(pending, handle.getValueState("timer", ""), handle, 1)
         waiting.add(query, 0, [chunks[n] for n in order])
         first = dict(pending.held)
         assert len(first) == 4  # equal ones, too
@@ -158,8 +158,8 @@ def test_an_attempt_that_is_done_again_writes_the_same_state_in_whatever_order_i
 
 def test_rows_that_are_not_there_are_told_in_a_sentence():
     handle, pending = Handle(), Counted()
-    waiting = WaitingRows(pending, handle.getValueState("timer", ""), handle, 1)
+    waiting = WatermarkBuffer(pending, handle.getValueState("timer", ""), handle, 1)
     waiting.add("query", 7, [chunk_of(10, 10)])
     pending.held.clear()
     with pytest.raises(SparkRunError, match="the checkpoint is damaged: rows that wait in shard 7 are not there"):
-        WaitingRows(pending, waiting._timer, handle, 1).split("another worker", 7, 1000)
+        WatermarkBuffer(pending, waiting._timer, handle, 1).split("another worker", 7, 1000)

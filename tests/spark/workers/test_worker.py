@@ -11,10 +11,10 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
-from siddhi.spark.workers.input_schema import Door
-from siddhi.spark.workers.kept_state import KeptState
-from siddhi.spark.workers.record_batch import RowLayout, pack_rows, unpacked
-from siddhi.spark.workers.worker import Kept
+from siddhi.spark.workers.input_schema import InputSchema
+from siddhi.spark.workers.record_batch import RowLayout, decode, encode_rows
+from siddhi.spark.workers.stored_state import StoredState
+from siddhi.spark.workers.worker import WorkerCache
 from tests.spark.streaming.without_jvm import FakeStream, Mapped
 
 APP = """define stream S (k string, v int);
@@ -30,7 +30,7 @@ def rows_of(first: int, n: int) -> list:
 
 def test_kept_values_belong_to_one_state():
     gone: list[str] = []
-    kept: Kept[str] = Kept(10, gone.append)
+    kept: WorkerCache[str] = WorkerCache(10, gone.append)
     kept.put("query", 1, 77, "first")
     assert kept.take("query", 2, 77) is None
     assert kept.take("other query", 1, 77) is None
@@ -42,9 +42,9 @@ def test_kept_values_belong_to_one_state():
     assert kept.take("query", 1, 77) is None
 
 
-def test_what_was_not_used_for_longest_is_let_go():
+def test_what_was_not_used_for_longest_is_released():
     gone: list[str] = []
-    kept: Kept[str] = Kept(10, gone.append)
+    kept: WorkerCache[str] = WorkerCache(10, gone.append)
     kept.put("query", 1, 1, "a", 4)
     kept.put("query", 2, 2, "b", 4)
     kept.put("query", 1, 3, "a again", 4)
@@ -89,7 +89,7 @@ def test_a_worker_that_another_one_has_overtaken_reads_the_store():
 def test_a_worker_that_goes_on_asks_the_store_for_tokens_only(monkeypatch):
     stream = FakeStream(APP, bound={"S"}, shards=2, grace=50)
     stream.batch(rows_of(0, 200))
-    monkeypatch.setattr(KeptState, "read", lambda *_: pytest.fail("the engine is there"))
+    monkeypatch.setattr(StoredState, "read", lambda *_: pytest.fail("the engine is there"))
     monkeypatch.setattr(Mapped, "getValue", lambda *_: pytest.fail("the rows are there"))
     for batch in range(1, 4):
         stream.batch(rows_of(batch * 200, 200))
@@ -100,7 +100,7 @@ def test_a_worker_that_goes_on_asks_the_store_for_tokens_only(monkeypatch):
 def test_what_all_rows_share_is_not_sent_but_is_in_the_parcels():
     stream = FakeStream(APP, bound={"S"}, shards=2, grace=0)
     (program,) = stream.programs
-    layout = RowLayout(doors=((0, 1),), order=(None, 3, None, 0), island=0)
+    layout = RowLayout(input_columns=((0, 1),), order=(None, 3, None, 0), fragment=0)
     batches = [
         pa.RecordBatch.from_arrays(
             [
@@ -114,10 +114,10 @@ def test_what_all_rows_share_is_not_sent_but_is_in_the_parcels():
         )
         for shards, times in (([70_000, 0, 70_000], [5, 6, 7]), ([0, 0, 1], [8, 9, 10]))
     ]
-    (parcels,) = pack_rows((program,), layout, [Door.of(program)])(iter(batches))
-    found = {shard: (n, unpacked(rows)) for shard, n, rows in zip(*(c.to_pylist() for c in parcels.columns))}
+    (batches,) = encode_rows((program,), layout, [InputSchema.of(program)])(iter(batches))
+    found = {shard: (n, decode(rows)) for shard, n, rows in zip(*(c.to_pylist() for c in batches.columns))}
     assert {shard: n for shard, (n, _) in found.items()} == {0: 3, 1: 1, 70_000: 2}
     assert found[0][1].to_pydict() == {
         "o0": [6, 8, 9], "o1": [3, 3, 3], "o2": [6, 8, 9], "o3": [0, 0, 0], "k": ["b", "a", "b"], "v": [2, 1, 2],
     }  # fmt: skip
-    assert list(pack_rows((program,), layout, [Door.of(program)])(iter([]))) == []
+    assert list(encode_rows((program,), layout, [InputSchema.of(program)])(iter([]))) == []

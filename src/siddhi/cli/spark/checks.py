@@ -184,7 +184,7 @@ def _check_flow(
     for name in tables:
         if name not in layout.read_only:
             raise click.UsageError(f"--bind {name}: the app writes this table: it gets its rows there")
-    running = [name for island in layout.islands for name in island.names] if streaming else []
+    running = [name for fragment in layout.fragments for name in fragment.names] if streaming else []
     for name in tables_above(layout, wanted, elements=running):
         if name not in tables:
             raise click.UsageError(

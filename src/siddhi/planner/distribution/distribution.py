@@ -11,25 +11,25 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from siddhi._frozen import frozen, replace
 from siddhi.planner.distribution.keys import (
-    ANYTHING,
     KEY_TYPES,
+    UNSPECIFIED,
+    Distribution,
     KeyExpression,
     KeyPart,
-    Separation,
     combine,
-    inseparable,
+    partitioned_by,
     range_key,
-    separated_by,
+    single_partition,
 )
 from siddhi.planner.distribution.queries import (
-    handled,
-    query_separation,
+    handler_distribution,
+    join_distribution,
+    query_distribution,
     selected_locator,
-    shown_to_joins,
-    window_separation,
+    window_distribution,
 )
-from siddhi.planner.distribution.tables import table_separations
-from siddhi.planner.distribution.timers import holds_back, keepers_of_the_late, woken_by_timers
+from siddhi.planner.distribution.tables import table_distributions
+from siddhi.planner.distribution.timers import holds_back, late_event_keepers, woken_by_timers
 from siddhi.planner.plan.aggregations import AggregationPlan
 from siddhi.planner.plan.elements import AppElement, ElementKind, app_elements
 from siddhi.planner.plan.endless import endless_parts, endless_query
@@ -55,7 +55,7 @@ from siddhi.query_api.selection import OutputEventType
 from siddhi.query_api.span import Span
 from siddhi.types import AttributeType
 
-__all__ = ["Element", "KeyExpression", "KeyPart", "separability"]
+__all__ = ["Element", "KeyExpression", "KeyPart", "distributions"]
 
 
 @frozen(kw_only=True)
@@ -90,7 +90,7 @@ class Element:
     reason: str = ""
     chunk_sensitive: bool = False
     emits_chunks: bool = False
-    at_once: bool = False
+    one_to_one: bool = False
     reads_clock: bool = False
     deterministic: bool = True
     endless: str = ""
@@ -99,20 +99,20 @@ class Element:
     span: Span | None = None
 
 
-def separability(plan: Plan) -> tuple[Element, ...]:
+def distributions(plan: Plan) -> tuple[Element, ...]:
     """Every element of an app, in the order of :func:`siddhi.planner.plan.elements.app_elements`."""
     elements = app_elements(plan)
-    by_tables = table_separations(plan, elements)
+    by_tables = table_distributions(plan, elements)
     joined = {name for element in elements for name in element.uses if name in plan.windows}
     windows = {id_: _named_window(window, id_ in joined) for id_, window in plan.windows.items()}
     endless = {part.name: part.reason for part in endless_parts(plan)}
     found = []
     for element in elements:
-        separation = combine(_own(element), by_tables.get(element.name, ANYTHING))
+        distribution = combine(_own(element), by_tables.get(element.name, UNSPECIFIED))
         for window in element.reads:
-            separation = combine(separation, windows.get(window, ANYTHING))
-        found.append(_described(plan, element, separation, endless.get(element.name, "")))
-    late, woken = keepers_of_the_late(elements), woken_by_timers(elements)
+            distribution = combine(distribution, windows.get(window, UNSPECIFIED))
+        found.append(_described(plan, element, distribution, endless.get(element.name, "")))
+    late, woken = late_event_keepers(elements), woken_by_timers(elements)
     for number, one in enumerate(found):
         if one.name in late and one.keys != ():
             found[number] = replace(one, keys=(), reason="it keeps for a time what comes behind its time, in one queue")
@@ -120,53 +120,55 @@ def separability(plan: Plan) -> tuple[Element, ...]:
             found[number] = replace(
                 one, keys=(), reason="it keeps what timers put out just when its own are due, in one queue"
             )
-    return tuple(_among_chunks(elements, _with_chunks_passed_on(found)))
+    return tuple(_restrict_by_chunks(elements, _propagate_chunks(found)))
 
 
-def _own(element: AppElement) -> Separation:
+def _own(element: AppElement) -> Distribution:
     plan = element.plan
     if isinstance(plan, QueryPlan):
-        return query_separation(plan)
+        return query_distribution(plan)
     if isinstance(plan, PartitionPlan):
         return _partition(plan)
     if isinstance(plan, AggregationPlan):
         return _aggregation(plan)
     if isinstance(plan, NamedWindowPlan):
-        return ANYTHING  # its own, as that of its readers, comes with the stream it is
-    return inseparable("a trigger is one for the whole app")
+        return UNSPECIFIED  # its own, as that of its readers, comes with the stream it is
+    return single_partition("a trigger is one for the whole app")
 
 
-def _named_window(plan: NamedWindowPlan, joined: bool) -> Separation:
+def _named_window(plan: NamedWindowPlan, joined: bool) -> Distribution:
     """By which keys a named window separates, for all who read it: what a join has looked at may leave it otherwise."""
-    shown = shown_to_joins(plan.window) if joined else ANYTHING
-    return combine(shown, window_separation(plan.window, plan.id, plan.output))
+    shown = join_distribution(plan.window) if joined else UNSPECIFIED
+    return combine(shown, window_distribution(plan.window, plan.id, plan.output))
 
 
-def _partition(plan: PartitionPlan) -> Separation:
+def _partition(plan: PartitionPlan) -> Distribution:
     if any(isinstance(query.input, JoinPlan) and query.input.reading is not None for query in plan.queries):
-        return inseparable("it reads an aggregation")
+        return single_partition("it reads an aggregation")
     if plan.limit is not None or any(
         query.limit is not None and query.limit.keys is not None for query in plan.queries
     ):
-        return inseparable("'@limit' counts the keys of all rows together")
+        return single_partition("'@limit' counts the keys of all rows together")
     sources = [source for query in plan.queries for source in sources_of(query)]
     for query in plan.queries:
         for side in sources_of(query) if isinstance(query.input, JoinPlan) else ():
             if side.kind is SourceKind.WINDOW:
-                return inseparable(f"a join finds the events of all keys in window '{side.source}'")
+                return single_partition(f"a join finds the events of all keys in window '{side.source}'")
     for window in (source.window for source in sources if source.window is not None):
         if window.window.takes_condition and (window.condition is None or has_aggregate(window.condition)):
-            return inseparable(f"the condition of window '{window.window.full_name}' counts the events of all keys")
+            return single_partition(
+                f"the condition of window '{window.window.full_name}' counts the events of all keys"
+            )
     by = []
     types = {key.expression.type for key in plan.keys if isinstance(key, ValueKeyPlan)}
     ranged = any(not isinstance(key, ValueKeyPlan) for key in plan.keys)
     # Keys of one type are compared as they are; those of several types meet as text.
     type_ = types.pop() if len(types) == 1 and not ranged else AttributeType.STRING
     if type_ not in KEY_TYPES:
-        return inseparable(f"its key is a {type_}")
+        return single_partition(f"its key is a {type_}")
     odd = next((str(other) for other in types if other not in KEY_TYPES), None)
     if odd is not None:
-        return inseparable(f"its key is a {odd}, and meets others as text")
+        return single_partition(f"its key is a {odd}, and meets others as text")
     for key in plan.keys:
         if isinstance(key, ValueKeyPlan):
             text = expression_text(key.expression, {})
@@ -174,24 +176,24 @@ def _partition(plan: PartitionPlan) -> Separation:
             by.append((key.stream, KeyExpression(text, plain)))
         else:
             by.append((key.stream, range_key(key)))
-    return Separation((KeyPart(tuple(by), type_),))
+    return Distribution((KeyPart(tuple(by), type_),))
 
 
-def _aggregation(plan: AggregationPlan) -> Separation:
-    found = handled((plan.input,))
-    if found is not ANYTHING:
+def _aggregation(plan: AggregationPlan) -> Distribution:
+    found = handler_distribution((plan.input,))
+    if found is not UNSPECIFIED:
         return found
     if not plan.group_by:
-        return inseparable(f"aggregation '{plan.id}' has one row per bucket for all events, without 'group by'")
+        return single_partition(f"aggregation '{plan.id}' has one row per bucket for all events, without 'group by'")
 
     def locate(attribute: Attr) -> tuple[str, str] | None:
         own = attribute.position < plan.input.source_width
         return (plan.input.source, plan.input.attributes[attribute.position].name) if own else None
 
-    return separated_by(plan.group_by, locate, "it groups by no key of the stream")
+    return partitioned_by(plan.group_by, locate, "it groups by no key of the stream")
 
 
-def _described(plan: Plan, element: AppElement, separation: Separation, endless: str) -> Element:
+def _described(plan: Plan, element: AppElement, distribution: Distribution, endless: str) -> Element:
     queries = tuple(_queries(element))
     touched = element.uses | element.changes
     return Element(
@@ -201,11 +203,11 @@ def _described(plan: Plan, element: AppElement, separation: Separation, endless:
         writes=element.writes,
         tables=tuple(table for table in plan.tables if table in touched),
         stateful=not isinstance(element.plan, QueryPlan) or _is_stateful(element.plan) or bool(element.changes),
-        keys=separation.parts,
-        reason=separation.reason,
+        keys=distribution.parts,
+        reason=distribution.reason,
         chunk_sensitive=any(map(_looks_at_chunks, queries)),
         emits_chunks=isinstance(element.plan, NamedWindowPlan) or any(map(_makes_chunks, queries)),
-        at_once=_passes_chunks(element) and not any(map(_makes_chunks, queries)),
+        one_to_one=_passes_chunks(element) and not any(map(_makes_chunks, queries)),
         reads_clock=any(map(_looks_at_clock, queries)),
         deterministic=all(map(_is_deterministic, queries)),
         endless=endless or next((why for why in map(endless_query, queries) if why), ""),
@@ -267,24 +269,24 @@ def _passes_chunks(element: AppElement | Element) -> bool:
     return element.kind in (ElementKind.QUERY, ElementKind.PARTITION)
 
 
-def _with_chunks_passed_on(found: list[Element]) -> tuple[Element, ...]:
+def _propagate_chunks(found: list[Element]) -> tuple[Element, ...]:
     """Chunks go through filters, projections and more: whoever reads from someone who makes them may put them out."""
     while True:
         chunked = {stream for element in found if element.emits_chunks for stream in element.writes}
-        later = {stream for element in found if not element.at_once for stream in element.writes}
+        later = {stream for element in found if not element.one_to_one for stream in element.writes}
         changed = False
         for number, element in enumerate(found):
             if not element.emits_chunks and _passes_chunks(element) and not chunked.isdisjoint(element.reads):
                 found[number] = element = replace(element, emits_chunks=True)
                 changed = True
-            if element.at_once and not later.isdisjoint(element.reads):
-                found[number] = replace(element, at_once=False)
+            if element.one_to_one and not later.isdisjoint(element.reads):
+                found[number] = replace(element, one_to_one=False)
                 changed = True
         if not changed:
             return tuple(found)
 
 
-def _among_chunks(elements: Sequence[AppElement], found: Sequence[Element]) -> Iterator[Element]:
+def _restrict_by_chunks(elements: Sequence[AppElement], found: Sequence[Element]) -> Iterator[Element]:
     """They, as they separate where events of several keys may come in one chunk."""
     whole = [element for element in elements if element.kind is not ElementKind.PARTITION]
     # What a partition puts out together is of one key; so are the matches of one event in a join or pattern.
@@ -297,7 +299,7 @@ def _among_chunks(elements: Sequence[AppElement], found: Sequence[Element]) -> I
         reason = ""
         if _counts_in_chunks(plain) and not mixed.isdisjoint(element.reads):
             reason = "it takes some of a chunk in which the events of all keys meet"
-        elif _feels_cuts(plain) and not felt.isdisjoint(element.reads):
+        elif _depends_on_cuts(plain) and not felt.isdisjoint(element.reads):
             reason = "chunks of several keys come to it in runs of one key each"
         yield replace(element, keys=(), reason=reason) if reason and element.keys != () else element
 
@@ -328,7 +330,7 @@ def _counts_in_chunks(element: AppElement) -> bool:
     return element.plan.selector.limit is not None or bool(element.plan.selector.offset)
 
 
-def _feels_cuts(element: AppElement) -> bool:
+def _depends_on_cuts(element: AppElement) -> bool:
     """Whether what it puts out for one key depends on where the events of the key are cut into chunks."""
     windows = [element.plan.window] if isinstance(element.plan, NamedWindowPlan) else []
     for query in _queries(element):

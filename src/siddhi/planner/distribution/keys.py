@@ -10,9 +10,18 @@ from siddhi.planner.plan.nodes import RangeKeyPlan
 from siddhi.planner.plan.text import expression_text
 from siddhi.types import AttributeType
 
-__all__ = ["ANYTHING", "KeyExpression", "KeyPart", "Separation", "combine", "inseparable", "range_key", "separated_by"]
+__all__ = [
+    "UNSPECIFIED",
+    "Distribution",
+    "KeyExpression",
+    "KeyPart",
+    "combine",
+    "partitioned_by",
+    "range_key",
+    "single_partition",
+]
 
-Located = tuple[str, str]
+StreamAttribute = tuple[str, str]
 """A stream and the name of one of its attributes."""
 
 KEY_TYPES = frozenset({AttributeType.STRING, AttributeType.INT, AttributeType.LONG, AttributeType.BOOL})
@@ -47,7 +56,7 @@ class KeyPart:
 
 
 @frozen
-class Separation:
+class Distribution:
     """Keys by which state separates. ``parts`` None: by anything; empty: by nothing, for the ``reason``. Several parts: by
     each of them, and so by all of them together."""
 
@@ -55,15 +64,17 @@ class Separation:
     reason: str = ""
 
 
-ANYTHING = Separation(None)
+UNSPECIFIED = Distribution(None)
 
 
-def inseparable(reason: str) -> Separation:
+def single_partition(reason: str) -> Distribution:
     """State that all events share, and why."""
-    return Separation((), reason)
+    return Distribution((), reason)
 
 
-def separated_by(attributes: Iterable[Attr], locate: Callable[[Attr], Located | None], otherwise: str) -> Separation:
+def partitioned_by(
+    attributes: Iterable[Attr], locate: Callable[[Attr], StreamAttribute | None], otherwise: str
+) -> Distribution:
     """State that separates by attributes of one stream each.
 
     Args:
@@ -77,10 +88,10 @@ def separated_by(attributes: Iterable[Attr], locate: Callable[[Attr], Located | 
             part = plain_part((place,), attribute.type)
             if part not in parts:
                 parts.append(part)
-    return Separation(tuple(parts)) if parts else inseparable(otherwise)
+    return Distribution(tuple(parts)) if parts else single_partition(otherwise)
 
 
-def plain_part(places: Iterable[Located], type_: AttributeType) -> KeyPart:
+def plain_part(places: Iterable[StreamAttribute], type_: AttributeType) -> KeyPart:
     """A key that is a plain attribute in each of its streams."""
     return KeyPart(tuple((stream, KeyExpression(name, name)) for stream, name in dict(places).items()), type_)
 
@@ -91,7 +102,7 @@ def range_key(key: RangeKeyPlan) -> KeyExpression:
     return KeyExpression(" or ".join(f"{condition} as '{label}'" for label, condition in labels), labels=labels)
 
 
-def combine(one: Separation, other: Separation) -> Separation:
+def combine(one: Distribution, other: Distribution) -> Distribution:
     """By what both separate: keys that are the same in a stream they share."""
     if one.parts is None:
         return other
@@ -105,7 +116,11 @@ def combine(one: Separation, other: Separation) -> Separation:
             both = _united(part, candidate)
             if both is not None and both not in found:
                 found.append(both)
-    return Separation(tuple(found)) if found else inseparable(f"{_named(one)} and {_named(other)} are different keys")
+    return (
+        Distribution(tuple(found))
+        if found
+        else single_partition(f"{_named(one)} and {_named(other)} are different keys")
+    )
 
 
 def _united(one: KeyPart, other: KeyPart) -> KeyPart | None:
@@ -115,7 +130,7 @@ def _united(one: KeyPart, other: KeyPart) -> KeyPart | None:
     return KeyPart((*one.by, *((stream, key) for stream, key in other.by if stream not in shared)), one.type)
 
 
-def _named(separation: Separation) -> str:
+def _named(distribution: Distribution) -> str:
     return " or ".join(
-        "(" + ", ".join(f"{stream}: {key.text}" for stream, key in part.by) + ")" for part in separation.parts or ()
+        "(" + ", ".join(f"{stream}: {key.text}" for stream, key in part.by) + ")" for part in distribution.parts or ()
     )

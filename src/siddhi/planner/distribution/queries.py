@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from siddhi.planner.distribution.keys import (
-    ANYTHING,
     KEY_TYPES,
+    UNSPECIFIED,
+    Distribution,
     KeyPart,
-    Located,
-    Separation,
+    StreamAttribute,
     combine,
-    inseparable,
+    partitioned_by,
     plain_part,
-    separated_by,
+    single_partition,
 )
 from siddhi.planner.plan.expressions import Attr, Comparison, Const, TypedExpression
 from siddhi.planner.plan.graph import sources_of
@@ -29,23 +29,23 @@ from siddhi.types import AttributeType
 __all__ = [
     "attribute_equalities",
     "equal_attributes",
-    "handled",
+    "handler_distribution",
+    "join_distribution",
     "locator",
-    "query_separation",
+    "query_distribution",
     "selected_locator",
-    "shown_to_joins",
-    "window_separation",
+    "window_distribution",
 ]
 
 _BY_TIME_ALONE = ("time", "delay")
 _STATIC = (SourceKind.TABLE, SourceKind.AGGREGATION)
 
 
-def query_separation(query: QueryPlan) -> Separation:
+def query_distribution(query: QueryPlan) -> Distribution:
     """By which keys a query separates; of the tables, named windows and aggregations it uses nothing is known here."""
     locate = locator(query)
-    found = handled(sources_of(query))
-    if found is not ANYTHING:
+    found = handler_distribution(sources_of(query))
+    if found is not UNSPECIFIED:
         return found
     if isinstance(query.input, PatternPlan):
         found = _pattern(query.input)
@@ -54,32 +54,32 @@ def query_separation(query: QueryPlan) -> Separation:
     else:
         found = _window(query)
     if query.limit is not None and query.limit.keys is not None:
-        return inseparable("'@limit' counts the keys of all rows together")
+        return single_partition("'@limit' counts the keys of all rows together")
     selected = selected_locator(query)
     return combine(combine(found, _selection(query, selected)), _rate(query, selected))
 
 
-def handled(sources: Sequence[SingleInputPlan]) -> Separation:
+def handler_distribution(sources: Sequence[SingleInputPlan]) -> Distribution:
     """By which keys filters and stream functions behind some sources separate: not where they keep something of all events."""
     if any(
         isinstance(handler, FilterPlan) and has_aggregate(handler.condition)
         for source in sources
         for handler in (*source.before, *source.after)
     ):
-        return inseparable("an aggregate in a filter sees all rows")
+        return single_partition("an aggregate in a filter sees all rows")
     processor = next(processors_of(sources), None)
     if processor is None:
-        return ANYTHING
-    return inseparable(f"stream processor '{processor.full_name}' may keep something of the events of all keys")
+        return UNSPECIFIED
+    return single_partition(f"stream processor '{processor.full_name}' may keep something of the events of all keys")
 
 
-def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
+def locator(query: QueryPlan) -> Callable[[Attr], StreamAttribute | None]:
     """Finds stream and name of what an expression of a query reads; None for what is not an attribute of a stream as it is."""
     input_ = query.input
     if isinstance(input_, PatternPlan):
         slots = input_.slots
 
-        def in_pattern(attribute: Attr) -> Located | None:
+        def in_pattern(attribute: Attr) -> StreamAttribute | None:
             if not 0 <= attribute.slot < len(slots) or attribute.index is not None or slots[attribute.slot].counting:
                 return None
             slot = slots[attribute.slot]
@@ -89,7 +89,7 @@ def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
     sides = sources_of(query)
     changed = [any(processors_of((side,))) for side in sides]
 
-    def in_sides(attribute: Attr) -> Located | None:
+    def in_sides(attribute: Attr) -> StreamAttribute | None:
         if not 0 <= attribute.slot < len(sides):
             return None
         side = sides[attribute.slot]
@@ -102,7 +102,7 @@ def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
     return in_sides
 
 
-def selected_locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
+def selected_locator(query: QueryPlan) -> Callable[[Attr], StreamAttribute | None]:
     """Finds what a selection reads as :func:`locator` does, but for slots that may be empty: null is in every shard."""
     locate, empty = locator(query), _may_be_empty(query.input)
     return lambda attribute: None if attribute.slot in empty else locate(attribute)
@@ -132,14 +132,14 @@ def _may_be_empty(input_: SingleInputPlan | JoinPlan | PatternPlan) -> frozenset
 # --- one stream
 
 
-def _window(query: QueryPlan) -> Separation:
+def _window(query: QueryPlan) -> Distribution:
     assert isinstance(query.input, SingleInputPlan)
     if query.input.window is None:
-        return ANYTHING
-    return window_separation(query.input.window, query.input.source, query.output.event_type)
+        return UNSPECIFIED
+    return window_distribution(query.input.window, query.input.source, query.output.event_type)
 
 
-def window_separation(window: WindowPlan, source: str, shown: OutputEventType) -> Separation:
+def window_distribution(window: WindowPlan, source: str, shown: OutputEventType) -> Distribution:
     """By which keys a window separates.
 
     Args:
@@ -148,27 +148,27 @@ def window_separation(window: WindowPlan, source: str, shown: OutputEventType) -
     """
     name, arguments = window.window.native, window.arguments
     if name in _BY_TIME_ALONE:
-        return ANYTHING
+        return UNSPECIFIED
     if name == "externalTime":
         if shown is OutputEventType.CURRENT:
-            return ANYTHING
-        return inseparable("what leaves 'externalTime' is stamped by whichever event comes next")
+            return UNSPECIFIED
+        return single_partition("what leaves 'externalTime' is stamped by whichever event comes next")
     if name == "timeBatch":
         if len(arguments) > 1 and isinstance(arguments[1], Const) and arguments[1].type is not AttributeType.BOOL:
             if _is_past(arguments[1]):
-                return ANYTHING
-            return inseparable(
+                return UNSPECIFIED
+            return single_partition(
                 "the first period of 'timeBatch' depends on how far its start lies behind the first event"
             )
-        return inseparable("the periods of 'timeBatch' without a start begin with the first event of all")
+        return single_partition("the periods of 'timeBatch' without a start begin with the first event of all")
     if name == "externalTimeBatch":
-        return inseparable("a batch of 'externalTimeBatch' ends with whichever event comes next")
+        return single_partition("a batch of 'externalTimeBatch' ends with whichever event comes next")
     if name == "session":
         if len(arguments) > 1 and isinstance(arguments[1], Attr) and arguments[1].type in KEY_TYPES:
             key = arguments[1]
-            return Separation((plain_part(((source, key.name),), key.type),))
-        return inseparable("a 'session' without a key is that of all events")
-    return inseparable(f"what window '{window.window.full_name}' holds depends on all events")
+            return Distribution((plain_part(((source, key.name),), key.type),))
+        return single_partition("a 'session' without a key is that of all events")
+    return single_partition(f"what window '{window.window.full_name}' holds depends on all events")
 
 
 def _is_past(start: Const) -> bool:
@@ -179,63 +179,65 @@ def _is_past(start: Const) -> bool:
 # --- the selection
 
 
-def _selection(query: QueryPlan, locate: Callable[[Attr], Located | None]) -> Separation:
+def _selection(query: QueryPlan, locate: Callable[[Attr], StreamAttribute | None]) -> Distribution:
     selector, input_ = query.selector, query.input
     window = input_.window if isinstance(input_, SingleInputPlan) else None
-    found = ANYTHING
+    found = UNSPECIFIED
     if selector.has_aggregates and not selector.group_by:
-        return inseparable("it aggregates over all events, without 'group by'")
+        return single_partition("it aggregates over all events, without 'group by'")
     if selector.group_by and (selector.has_aggregates or window is not None):
         names = ", ".join(attribute.name for attribute in selector.group_by)
-        found = separated_by(selector.group_by, locate, f"'group by {names}' groups by no key of the stream")
+        found = partitioned_by(selector.group_by, locate, f"'group by {names}' groups by no key of the stream")
     if selector.limit is not None or selector.offset:
         # A chunk of one event's consequences is that event's; one of a timer's, or of a batch's, is everybody's.
         shared = window is not None and (window.window.batch or query.output.event_type is not OutputEventType.CURRENT)
         if shared or (window is not None and window.window.native in ("session", "delay")):
             word = "limit" if selector.limit is not None else "offset"
-            return inseparable(f"'{word}' looks at chunks in which the events of all keys meet")
+            return single_partition(f"'{word}' looks at chunks in which the events of all keys meet")
     return found
 
 
-def _rate(query: QueryPlan, locate: Callable[[Attr], Located | None]) -> Separation:
+def _rate(query: QueryPlan, locate: Callable[[Attr], StreamAttribute | None]) -> Distribution:
     rate = query.rate
     if rate is None:
-        return ANYTHING
+        return UNSPECIFIED
     if isinstance(rate, (EventRate, TimeRate)) and rate.kind is RateKind.FIRST and query.selector.group_by:
-        return separated_by(query.selector.group_by, locate, "the rate counts groups of no key of the stream")
-    return inseparable("the output rate counts, or ticks, for all events")
+        return partitioned_by(query.selector.group_by, locate, "the rate counts groups of no key of the stream")
+    return single_partition("the output rate counts, or ticks, for all events")
 
 
 # --- joins
 
 
-def _join(join: JoinPlan, locate: Callable[[Attr], Located | None]) -> Separation:
+def _join(join: JoinPlan, locate: Callable[[Attr], StreamAttribute | None]) -> Distribution:
     sides = (join.left, join.right)
     if any(side.kind is SourceKind.AGGREGATION for side in sides):
-        return inseparable("it reads an aggregation")
+        return single_partition("it reads an aggregation")
     tables = [side for side in sides if side.kind is SourceKind.TABLE]
     for side in sides:
-        shown = ANYTHING if side.window is None else shown_to_joins(side.window)
-        if shown is not ANYTHING:
+        shown = UNSPECIFIED if side.window is None else join_distribution(side.window)
+        if shown is not UNSPECIFIED:
             return shown
     if tables:
-        return ANYTHING
+        return UNSPECIFIED
     pairs = equal_attributes(join, locate)
     if join.left.source == join.right.source:
         pairs = [(one, other) for one, other in pairs if one == other]
     types = {(side.source, attribute.name): attribute.type for side in sides for attribute in side.attributes}
     parts = tuple(plain_part(pair, types[pair[0]]) for pair in pairs if types[pair[0]] in KEY_TYPES)
-    return Separation(parts) if parts else inseparable("its two sides meet by no equality of keys")
+    return Distribution(parts) if parts else single_partition("its two sides meet by no equality of keys")
 
 
-def shown_to_joins(window: WindowPlan) -> Separation:
+def join_distribution(window: WindowPlan) -> Distribution:
     """By which keys a window separates that joins look into."""
     if window.window.native == "time":
-        return ANYTHING
-    return inseparable(f"what window '{window.window.full_name}' shows a join depends on all events")
+        return UNSPECIFIED
+    return single_partition(f"what window '{window.window.full_name}' shows a join depends on all events")
 
 
-def equal_attributes(join: JoinPlan, locate: Callable[[Attr], Located | None]) -> list[tuple[Located, Located]]:
+def equal_attributes(
+    join: JoinPlan, locate: Callable[[Attr], StreamAttribute | None]
+) -> list[tuple[StreamAttribute, StreamAttribute]]:
     """Attributes of the left and of the right stream that must be equal."""
     found = []
     for left, right in attribute_equalities(join.on):
@@ -261,20 +263,20 @@ def attribute_equalities(condition: TypedExpression | None) -> list[tuple[Attr, 
 # --- patterns
 
 
-def _pattern(pattern: PatternPlan) -> Separation:
+def _pattern(pattern: PatternPlan) -> Distribution:
     if pattern.is_sequence:
-        return inseparable("a sequence looks at every event")
+        return single_partition("a sequence looks at every event")
     if pattern.max_partial_matches is not None:
-        return inseparable("the partial matches of all keys are counted together")
+        return single_partition("the partial matches of all keys are counted together")
     first = pattern.states[0]
     if any(state.again is not None for state in pattern.states[1:]):
-        return inseparable("'every' holds more than the first state")
+        return single_partition("'every' holds more than the first state")
     if first.kind is not StateKind.STREAM:
-        return inseparable("its first state is not one event")
+        return single_partition("its first state is not one event")
     if first.again != 0:
-        return inseparable("without 'every' on the first state, one match ends the search for all keys")
+        return single_partition("without 'every' on the first state, one match ends the search for all keys")
     if len(pattern.slots) == 1:
-        return ANYTHING
+        return UNSPECIFIED
     parts: list[KeyPart] = []
     slot = pattern.slots[first.slots[0]]
     for position, attribute in enumerate(slot.attributes):
@@ -282,8 +284,8 @@ def _pattern(pattern: PatternPlan) -> Separation:
         if part is not None and part not in parts:
             parts.append(part)
     if parts:
-        return Separation(tuple(parts))
-    return inseparable("its states are not tied to the first one by an equality of keys")
+        return Distribution(tuple(parts))
+    return single_partition("its states are not tied to the first one by an equality of keys")
 
 
 def _followed(pattern: PatternPlan, first: int, position: int) -> KeyPart | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from siddhi.planner.distribution.keys import (
-    ANYTHING,
     KEY_TYPES,
+    UNSPECIFIED,
+    Distribution,
     KeyPart,
-    Located,
-    Separation,
+    StreamAttribute,
     combine,
-    inseparable,
     plain_part,
+    single_partition,
 )
 from siddhi.planner.distribution.queries import attribute_equalities, locator, selected_locator
 from siddhi.planner.plan.elements import AppElement
@@ -21,25 +21,25 @@ from siddhi.planner.plan.graph import expressions_of
 from siddhi.planner.plan.nodes import Action, JoinPlan, PartitionPlan, Plan, QueryPlan, SourceKind
 from siddhi.planner.plan.walk import walk
 
-__all__ = ["table_separations"]
+__all__ = ["table_distributions"]
 
 Access = Mapping[int, KeyPart]
 """One use of a table: the columns it finds rows by, or writes, with the key that holds the value."""
 
 
-def table_separations(plan: Plan, elements: Iterable[AppElement]) -> dict[str, Separation]:
+def table_distributions(plan: Plan, elements: Iterable[AppElement]) -> dict[str, Distribution]:
     """By which keys each element's use of the tables that the app writes separates, by the element's name."""
     accesses: dict[str, dict[str, list[Access]]] = {}
     for element in elements:
         for table, access in _accesses(element):
             accesses.setdefault(table, {}).setdefault(element.name, []).append(access)
     written = {name for element in elements for name in element.changes if name in plan.tables}
-    found: dict[str, Separation] = {}
+    found: dict[str, Distribution] = {}
     for table in sorted(written):
         users = accesses.get(table, {})
         if plan.tables[table].limit is not None:
-            counted = inseparable(f"'@limit' counts the rows of table '{table}' together")
-            found |= {name: combine(found.get(name, ANYTHING), counted) for name in users}
+            counted = single_partition(f"'@limit' counts the rows of table '{table}' together")
+            found |= {name: combine(found.get(name, UNSPECIFIED), counted) for name in users}
             continue
         # One column, the same for all: keys of two users are one key only if they are values of the same column.
         # A primary key keeps one row for all keys, unless each of its values belongs to one of them.
@@ -48,18 +48,18 @@ def table_separations(plan: Plan, elements: Iterable[AppElement]) -> dict[str, S
             column for column in unique or range(len(plan.tables[table].attributes)) if _by_column(users, column)
         ][:1]
         for name, uses in users.items():
-            separation = (
-                ANYTHING
+            distribution = (
+                UNSPECIFIED
                 if columns
-                else inseparable(
+                else single_partition(
                     f"table '{table}' is written, and not every use of it asks for one value of the same column"
                     + (" of its primary key" if unique else "")
                 )
             )
             for use in uses:
                 if columns:
-                    separation = combine(separation, Separation(tuple(use[column] for column in columns)))
-            found[name] = combine(found.get(name, ANYTHING), separation)
+                    distribution = combine(distribution, Distribution(tuple(use[column] for column in columns)))
+            found[name] = combine(found.get(name, UNSPECIFIED), distribution)
     return found
 
 
@@ -82,7 +82,7 @@ def _accesses(element: AppElement) -> Iterator[tuple[str, Access]]:
 def _query_accesses(query: QueryPlan) -> Iterator[tuple[str, Access]]:
     locate, selected = locator(query), selected_locator(query)
 
-    def part_of(attribute: Attr, locate: Callable[[Attr], Located | None] = locate) -> KeyPart | None:
+    def part_of(attribute: Attr, locate: Callable[[Attr], StreamAttribute | None] = locate) -> KeyPart | None:
         place = locate(attribute)
         return None if place is None or attribute.type not in KEY_TYPES else plain_part((place,), attribute.type)
 

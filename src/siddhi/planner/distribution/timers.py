@@ -28,7 +28,7 @@ from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.planner.plan.processors import processors_of
 from siddhi.query_api.selection import EventRate, OutputEventType, RateKind
 
-__all__ = ["holds_back", "keepers_of_the_late", "woken_by_timers"]
+__all__ = ["holds_back", "late_event_keepers", "woken_by_timers"]
 
 _QUEUES = ("time", "delay", "session")
 _PASS_AT_ONCE = ("time", "session", "timeLength")
@@ -41,7 +41,7 @@ def holds_back(query: QueryPlan) -> bool:
     return query.rate is not None and getattr(query.rate, "kind", None) is not RateKind.FIRST
 
 
-def keepers_of_the_late(elements: Sequence[AppElement]) -> frozenset[str]:
+def late_event_keepers(elements: Sequence[AppElement]) -> frozenset[str]:
     """The names of elements that keep for a time, those of all keys together, what comes behind its time."""
     late = _late_streams(elements)
     return frozenset(element.name for element in elements if not late.isdisjoint(_kept(element, elements)))

@@ -14,32 +14,32 @@ from siddhi.query_api.app import AnyDefinition
 from siddhi.query_api.definition import AggregationDefinition, Duration
 from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.catalyst.lowering import BatchLowering
-from siddhi.spark.plan.fragments import Island, Layout
-from siddhi.spark.workers.program import IslandProgram, OutputShape, slots_of
+from siddhi.spark.plan.fragments import EngineFragment, Layout
+from siddhi.spark.workers.program import FragmentProgram, OutputShape, union_columns
 
-__all__ = ["asking", "island_of", "read_from_island"]
+__all__ = ["asking", "fragment_of", "read_from_fragment"]
 
 _ALL = "-9000000000000000000L, 9000000000000000000L"
 _LEFT_OUT = ("purge", "store", "partitionbyid")
 """Annotations, in lower case, that take rows away from those who read, or keep them where other workers are too."""
 
 
-def island_of(layout: Layout, name: str) -> Island | None:
+def fragment_of(layout: Layout, name: str) -> EngineFragment | None:
     """The island that runs an aggregation; None where Catalyst does."""
-    return next((island for island in layout.islands if name in island.names), None)
+    return next((fragment for fragment in layout.fragments if name in fragment.names), None)
 
 
-def read_from_island(
-    lowering: BatchLowering, island: Island, aggregation: AggregationPlan, duration: Duration
+def read_from_fragment(
+    lowering: BatchLowering, fragment: EngineFragment, aggregation: AggregationPlan, duration: Duration
 ) -> DataFrame:
     """The rows that a reader of the aggregation sees, all of them; a group is in one shard, so nothing is to be merged."""
-    program = asking(lowering.program(island), aggregation, duration)
+    program = asking(lowering.program(fragment), aggregation, duration)
     assert program.answer is not None
-    places = zip(program.answer.slots, aggregation.attributes, strict=True)
-    return lowering.run_island(island, program).select(*(F.col(f"c{place}").alias(a.name) for place, a in places))
+    places = zip(program.answer.union_indexes, aggregation.attributes, strict=True)
+    return lowering.run_fragment(fragment, program).select(*(F.col(f"c{place}").alias(a.name) for place, a in places))
 
 
-def asking(program: IslandProgram, aggregation: AggregationPlan, duration: Duration) -> IslandProgram:
+def asking(program: FragmentProgram, aggregation: AggregationPlan, duration: Duration) -> FragmentProgram:
     """The program of an island that puts out nothing but the rows of an aggregation, at the end.
 
     Args:
@@ -48,14 +48,14 @@ def asking(program: IslandProgram, aggregation: AggregationPlan, duration: Durat
         duration: of the buckets.
     """
     types = tuple(attribute.type for attribute in aggregation.attributes)
-    slots, (places,) = slots_of([types])
+    union, (indexes,) = union_columns([types])
     return dataclasses.replace(
         program,
         text=_kept_whole(program.text),
         outputs=(),
-        slots=tuple(map(str, slots)),
+        union_types=tuple(map(str, union)),
         asked=f"from `{aggregation.id}` within {_ALL} per '{duration.name.lower()}' select *",
-        answer=OutputShape(aggregation.id, tuple(map(str, types)), places),
+        answer=OutputShape(aggregation.id, tuple(map(str, types)), indexes),
     )
 
 

@@ -13,22 +13,22 @@ from siddhi.planner.plan.nodes import Plan
 from siddhi.spark.catalyst.expressions import SPARK_TYPES, keeps
 from siddhi.spark.catalyst.frames import Base, Branch
 from siddhi.spark.catalyst.stages import lowering_over
-from siddhi.spark.plan.fragments import Island
+from siddhi.spark.plan.fragments import EngineFragment
 from siddhi.spark.plan.key_hash import shard_of_key
-from siddhi.spark.plan.naming import DOOR
-from siddhi.spark.workers.program import IslandProgram
+from siddhi.spark.plan.naming import INPUT_STREAM
+from siddhi.spark.workers.program import FragmentProgram
 from siddhi.types import AttributeType
 
-__all__ = ["TICK", "door_columns", "island_rows", "shard_of", "shard_of_row", "shards_of_labels", "shards_of_row"]
+__all__ = ["TICK", "fragment_rows", "input_columns", "shard_of", "shard_of_row", "shards_of_labels", "shards_of_row"]
 
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 TICK = -1
 """The number of an input that is nothing but time."""
 
 
-def island_rows(
-    island: Island,
-    program: IslandProgram,
+def fragment_rows(
+    fragment: EngineFragment,
+    program: FragmentProgram,
     plan: Plan,
     branches: Callable[[str], Sequence[Branch]],
     sequence: int,
@@ -47,7 +47,7 @@ def island_rows(
     by_base: dict[int, list[tuple[int, Branch, tuple[int, ...]]]] = {}
     bases: dict[int, Base] = {}
     for number, (stream, _) in enumerate(program.inputs):
-        first = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
+        first = min(places.get(e.name, -1) for e in fragment.elements if stream in e.reads)
         for branch in branches(stream):
             bases[id(branch.base)] = branch.base
             by_base.setdefault(id(branch.base), []).append((number, branch, (*branch.path, first)))
@@ -61,7 +61,8 @@ def island_rows(
     for base_id, found in by_base.items():
         base = bases[base_id]
         made = [
-            _columns(island, program, plan, number, branch, paths.index(path), shards) for number, branch, path in found
+            _columns(fragment, program, plan, number, branch, paths.index(path), shards)
+            for number, branch, path in found
         ]
         carried = base.order(sequence)
         if len(found) == 1:
@@ -77,7 +78,7 @@ def island_rows(
     rows = frames[0]
     for frame in frames[1:]:
         rows = rows.unionByName(frame)
-    if island.key is not None and island.key.spreads:
+    if fragment.key is not None and fragment.key.multicasts:
         rows = rows.select(
             F.explode(F.col("shards")).alias("shard"), *(F.col(name) for name in rows.columns if name != "shards")
         )
@@ -85,38 +86,38 @@ def island_rows(
 
 
 def _columns(
-    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, place: int, shards: int
+    fragment: EngineFragment, program: FragmentProgram, plan: Plan, number: int, branch: Branch, place: int, shards: int
 ) -> list[Column]:
-    door = [column.alias(f"d{n}") for n, column in enumerate(door_columns(program, plan, number, branch))]
-    if island.key is not None and island.key.spreads:
-        target = shards_of_row(island, program, plan, number, branch, shards, 0).alias("shards")
+    columns_ = [column.alias(f"d{n}") for n, column in enumerate(input_columns(program, plan, number, branch))]
+    if fragment.key is not None and fragment.key.multicasts:
+        target = shards_of_row(fragment, program, plan, number, branch, shards, 0).alias("shards")
     else:
-        target = _one_shard(island, program, plan, number, branch, shards).alias("shard")
-    return [target, F.lit(place).alias("place"), *door]
+        target = _one_shard(fragment, program, plan, number, branch, shards).alias("shard")
+    return [target, F.lit(place).alias("place"), *columns_]
 
 
 def shards_of_row(
-    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int, first: int
+    fragment: EngineFragment, program: FragmentProgram, plan: Plan, number: int, branch: Branch, shards: int, first: int
 ) -> Column:
     """The shards that rows of one input go to, as an array.
 
     Args:
         first: the first one of the island.
     """
-    keys = () if number == TICK or island.key is None else island.key.streams[program.inputs[number][0]]
+    keys = () if number == TICK or fragment.key is None else fragment.key.streams[program.inputs[number][0]]
     if keys is None:
         return F.sequence(F.lit(first), F.lit(first + shards - 1))
     if keys and keys[0].labels:
         stream = program.inputs[number][0]
         return shards_of_labels(range_conditions(plan, stream, keys[0].text), branch.columns, shards, first)
-    return F.array(shard_of_row(island, program, plan, number, branch, shards, first))
+    return F.array(shard_of_row(fragment, program, plan, number, branch, shards, first))
 
 
 def shard_of_row(
-    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int, first: int
+    fragment: EngineFragment, program: FragmentProgram, plan: Plan, number: int, branch: Branch, shards: int, first: int
 ) -> Column:
     """The shard that rows of one input go to, where it is one."""
-    shard = _one_shard(island, program, plan, number, branch, shards)
+    shard = _one_shard(fragment, program, plan, number, branch, shards)
     return shard + F.lit(first) if first else shard
 
 
@@ -132,29 +133,31 @@ def shards_of_labels(
     return F.array_compact(F.array(*(F.when(holds, F.lit(first + shard)) for shard, holds in by_shard.items())))
 
 
-def door_columns(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
+def input_columns(program: FragmentProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
     """The columns of the door for rows of one input."""
     nothing = F.lit(None)  # once: each column is a call to the JVM
     if number == TICK:
         return [F.lit(TICK).cast("int"), *(nothing.cast(SPARK_TYPES[AttributeType(k)]) for k in program.kinds[1:])]
-    stream, slots = program.inputs[number]
+    stream, indexes = program.inputs[number]
     attributes = plan.streams[stream].attributes
     filled: dict[int, Column] = {
-        slot: column.cast(SPARK_TYPES[attribute.type])
-        for slot, column, attribute in zip(slots, branch.columns, attributes, strict=True)
+        index: column.cast(SPARK_TYPES[attribute.type])
+        for index, column, attribute in zip(indexes, branch.columns, attributes, strict=True)
     }
-    if program.door == DOOR:
+    if program.input_stream == INPUT_STREAM:
         filled[0] = F.lit(number).cast("int")
     return [filled.get(n, nothing).cast(SPARK_TYPES[AttributeType(kind)]) for n, kind in enumerate(program.kinds)]
 
 
-def _one_shard(island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int) -> Column:
+def _one_shard(
+    fragment: EngineFragment, program: FragmentProgram, plan: Plan, number: int, branch: Branch, shards: int
+) -> Column:
     if number == TICK:
         return F.lit(0)
-    if island.key is None:
-        return _any_shard(branch, shards) if island.stateless else F.lit(0)
+    if fragment.key is None:
+        return _any_shard(branch, shards) if fragment.stateless else F.lit(0)
     stream = program.inputs[number][0]
-    keys = island.key.streams[stream]
+    keys = fragment.key.streams[stream]
     assert keys is not None, "what goes to all shards has none of its own"
     if not keys:
         return _any_shard(branch, shards)

@@ -12,15 +12,15 @@ from pyspark.sql import functions as F
 from siddhi.planner.plan.nodes import Plan, QueryPlan
 from siddhi.spark.catalyst.bindings import Binding, bound
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
-from siddhi.spark.catalyst.fragment_rows import island_rows
+from siddhi.spark.catalyst.fragment_rows import fragment_rows
 from siddhi.spark.catalyst.frames import SEQUENCE, SOURCE, TIME, Base, Branch, attribute_column
 from siddhi.spark.catalyst.stages import project, table_join, tumbling
 from siddhi.spark.catalyst.table_keys import once_per_key
 from siddhi.spark.plan.catalyst_forms import Form
-from siddhi.spark.plan.fragments import Island, Layout, NativeStep
+from siddhi.spark.plan.fragments import CatalystStage, EngineFragment, Layout
 from siddhi.spark.plan.unsupported import refuse_stored_aggregations
-from siddhi.spark.workers.batch import CarriedOrder, EndOfInput, sorted_rows, unsorted_rows
-from siddhi.spark.workers.program import IslandProgram, TableFeed, write_program
+from siddhi.spark.workers.batch import EndOfInput, RowOrder, sorted_rows, unsorted_rows
+from siddhi.spark.workers.program import FragmentProgram, TableRows, write_program
 from siddhi.types import AttributeType
 
 __all__ = ["BatchLowering", "Settings", "release_all"]
@@ -69,7 +69,7 @@ class BatchLowering:
         self._name = uuid.uuid4().hex
         self._places = {execution.name: n for n, execution in enumerate(plan.executions)}
         self._queries = {e.name: e for e in plan.executions if isinstance(e, QueryPlan)}
-        self._ordered = [island for island in layout.islands if island.ordered]
+        self._ordered = [fragment for fragment in layout.fragments if fragment.ordered]
         self._own_sequence = max((len(binding.sequence) for binding in bindings.values()), default=1) or 1
         self._sequence = self._own_sequence + len(self._ordered)
         sources = {stream: n for n, stream in enumerate(plan.streams)}
@@ -78,9 +78,9 @@ class BatchLowering:
             for name, binding in bindings.items()
         }
         self._branches: dict[str, list[Branch]] = {}
-        self._island_bases: dict[int, Base] = {}
+        self._fragment_bases: dict[int, Base] = {}
         self._cached: list[DataFrame] = []
-        self.cache_islands = False
+        self.cache_fragments = False
 
     def branches(self, stream: str) -> list[Branch]:
         """The rows of a stream; nothing where nobody fills it."""
@@ -88,36 +88,36 @@ class BatchLowering:
             self._branches[stream] = self._made(stream)
         return self._branches[stream]
 
-    def _into(self, island: Island) -> Callable[[str], list[Branch]]:
+    def _into(self, fragment: EngineFragment) -> Callable[[str], list[Branch]]:
         """The rows of a stream on their way into an island, which may add to the stream itself."""
-        return lambda stream: self._made(stream, island) if stream in island.produced else self.branches(stream)
+        return lambda stream: self._made(stream, fragment) if stream in fragment.produced else self.branches(stream)
 
-    def _made(self, stream: str, besides: Island | None = None) -> list[Branch]:
+    def _made(self, stream: str, besides: EngineFragment | None = None) -> list[Branch]:
         found: list[Branch] = []
         for step in self._layout.steps:
             if step is besides:
                 continue
-            if isinstance(step, Island) and stream in step.produced:
+            if isinstance(step, EngineFragment) and stream in step.produced:
                 if stream in step.inputs:
-                    return self._from_island(step, stream)  # all of it went through the island
-                found += self._from_island(step, stream)
-            elif isinstance(step, NativeStep) and stream in step.element.writes:
-                found += self._native(step)
+                    return self._from_fragment(step, stream)  # all of it went through the island
+                found += self._from_fragment(step, stream)
+            elif isinstance(step, CatalystStage) and stream in step.element.writes:
+                found += self._require_catalyst(step)
         if stream in self._bound:
             width = len(self._plan.streams[stream].attributes)
             found.insert(0, Branch(self._bound[stream], tuple(attribute_column(n) for n in range(width))))
         return found
 
-    def _native(self, step: NativeStep) -> list[Branch]:
+    def _require_catalyst(self, step: CatalystStage) -> list[Branch]:
         query = self._queries[step.element.name]
         place = self._places[query.name]
         (source,) = step.element.reads
         branches = self.branches(source)
         if not branches:
             return []
-        if step.native.form is Form.PROJECTION:
+        if step.form.kind is Form.PROJECTION:
             return [project(query, branch, place) for branch in branches]
-        if step.native.form is Form.TABLE_JOIN:
+        if step.form.kind is Form.TABLE_JOIN:
             return [table_join(query, branch, place, self._table) for branch in branches]
         end = None if self._settings.flush else self.last_time()
         return [tumbling(query, branches, place, end=end)]
@@ -131,91 +131,91 @@ class BatchLowering:
 
     # --- islands
 
-    def _from_island(self, island: Island, stream: str) -> list[Branch]:
-        number = self._layout.islands.index(island)
-        if number not in self._island_bases:
-            fed = any(self._into(island)(name) for name in island.inputs)
-            if not fed and not self.program(island).ticks:
+    def _from_fragment(self, fragment: EngineFragment, stream: str) -> list[Branch]:
+        number = self._layout.fragments.index(fragment)
+        if number not in self._fragment_bases:
+            fed = any(self._into(fragment)(name) for name in fragment.inputs)
+            if not fed and not self.program(fragment).ticks:
                 return []  # nothing is bound that it reads
-            refuse_stored_aggregations(self._plan, [island])
-            frame = self.run_island(island, self.program(island))
-            if self.cache_islands:
+            refuse_stored_aggregations(self._plan, [fragment])
+            frame = self.run_fragment(fragment, self.program(fragment))
+            if self.cache_fragments:
                 frame = frame.persist()
                 self._cached.append(frame)
-            source = None if island.ordered else len(self._plan.streams) + number
-            self._island_bases[number] = Base(frame, source, self._sequence)
-        base = self._island_bases[number]
-        outputs = self.outputs_of(island)
+            source = None if fragment.ordered else len(self._plan.streams) + number
+            self._fragment_bases[number] = Base(frame, source, self._sequence)
+        base = self._fragment_bases[number]
+        outputs = self.outputs_of(fragment)
         if stream not in outputs:
             return []
-        program = self.program(island)
+        program = self.program(fragment)
         shape = program.outputs[outputs.index(stream)]
         condition = F.col("out") == F.lit(outputs.index(stream)) if len(outputs) > 1 else None
-        return [Branch(base, tuple(attribute_column(slot) for slot in shape.slots), condition)]
+        return [Branch(base, tuple(attribute_column(index) for index in shape.union_indexes), condition)]
 
-    def outputs_of(self, island: Island) -> list[str]:
+    def outputs_of(self, fragment: EngineFragment) -> list[str]:
         """What leaves the island: what somebody wants, or another step reads."""
         read = {
             stream
             for step in self._layout.steps
-            if step is not island
-            for stream in (step.inputs if isinstance(step, Island) else step.element.reads)
+            if step is not fragment
+            for stream in (step.inputs if isinstance(step, EngineFragment) else step.element.reads)
         }
         return [
             stream
-            for stream in island.produced
+            for stream in fragment.produced
             if stream in self._plan.streams
             and (stream in self._wanted or stream in read)
             and all(a.type is not AttributeType.OBJECT for a in self._plan.streams[stream].attributes)
         ]
 
-    def program(self, island: Island) -> IslandProgram:
+    def program(self, fragment: EngineFragment) -> FragmentProgram:
         """What the island's workers are sent, without the rows of tables."""
-        leaving, shards = self.outputs_of(island), self._settings.shards
-        return write_program(self._plan, island, leaving, ordered=island.ordered, shards=shards)
+        leaving, shards = self.outputs_of(fragment), self._settings.shards
+        return write_program(self._plan, fragment, leaving, ordered=fragment.ordered, shards=shards)
 
-    def run_island(self, island: Island, program: IslandProgram) -> DataFrame:
+    def run_fragment(self, fragment: EngineFragment, program: FragmentProgram) -> DataFrame:
         """What a program puts out that runs an island: the columns out, time, sequence, and those of the program's slots."""
-        number = self._layout.islands.index(island)
+        number = self._layout.fragments.index(fragment)
         feeds = tuple(
-            TableFeed(stream, self._table_rows(name)) for name, stream in program.fills if name in self._tables
+            TableRows(stream, self._table_rows(name)) for name, stream in program.fills if name in self._tables
         )
         program = replace(program, tables=feeds)
-        rows = island_rows(
-            island,
+        rows = fragment_rows(
+            fragment,
             program,
             self._plan,
-            self._into(island),
+            self._into(fragment),
             self._sequence,
             self._places,
             self._settings.shards,
             self._bound,
         )
-        door = [F.col(f"d{n}") for n in range(len(program.columns))]
-        slots = [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.slots)]
+        columns_ = [F.col(f"d{n}") for n in range(len(program.columns))]
+        union = [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.union_types)]
         order = [F.col(TIME), F.col(SOURCE), *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)), F.col("place")]
         # Compared where nothing else decides, so that work that is done again comes out the same.
-        ties = [column.asc_nulls_last() for column in door]
+        ties = [column.asc_nulls_last() for column in columns_]
         carried = None
-        placed = any(shape.marked is not None for shape in program.outputs)
+        placed = any(shape.trace is not None for shape in program.outputs)
         sent = [F.col("shard"), F.col(TIME)]
         head = ["out int", f"{TIME} bigint", f"{SEQUENCE}0 bigint"]
         if placed:
             head[2:] = [f"{SOURCE} int", *(f"{SEQUENCE}{n} bigint" for n in range(self._sequence))]
-            own = self._own_sequence + self._ordered.index(island)
-            carried = CarriedOrder(self._sequence, own, len(self._plan.streams) + number)
-        schema = ", ".join([*head, *slots])
+            own = self._own_sequence + self._ordered.index(fragment)
+            carried = RowOrder(self._sequence, own, len(self._plan.streams) + number)
+        schema = ", ".join([*head, *union])
         if program.timed:
             sent += [self._clock(F.min).cast("bigint").alias("first"), self._clock(F.max).cast("bigint").alias("last")]
         if placed:
             sent += order[1:]
-        sent += door
-        if island.stateless:
-            if any(element.reads_clock for element in island.elements):
+        sent += columns_
+        if fragment.stateless:
+            if any(element.reads_clock for element in fragment.elements):
                 rows = rows.sortWithinPartitions(F.col(TIME))  # so that the clock, which never goes back, is at the row
             out = rows.select(*sent).mapInArrow(unsorted_rows(program, f"{self._name} {number}", carried), schema)
         else:
-            partitions = 1 if island.is_single else self._partitions(rows)
+            partitions = 1 if fragment.is_single else self._partitions(rows)
             out = (
                 rows.repartition(partitions, F.col("shard"))
                 .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order, *ties)

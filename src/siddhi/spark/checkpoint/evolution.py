@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 
 from siddhi.errors import SiddhiAppError
 from siddhi.planner.compatibility import can_restore
-from siddhi.planner.distribution.fragments import Fragment
-from siddhi.spark.checkpoint.key_ranges import Slot, are_apart, kept_in
-from siddhi.spark.checkpoint.partition_changes import told_by_queries
-from siddhi.spark.checkpoint.schema_changes import doors_of, other_rows
-from siddhi.spark.workers.input_schema import Door
+from siddhi.planner.distribution.sub_app import SubApp
+from siddhi.spark.checkpoint.key_ranges import KeyRange, are_disjoint, stateful_names
+from siddhi.spark.checkpoint.partition_changes import describe_changes
+from siddhi.spark.checkpoint.schema_changes import evolved_schemas, other_rows
+from siddhi.spark.workers.input_schema import InputSchema
 
-__all__ = ["Fit", "fitted"]
+__all__ = ["RangeAssignment", "assign_key_ranges"]
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class RangeAssignment:
     """What became of the slots.
 
     Attributes:
@@ -31,122 +31,145 @@ class Fit:
         changed: what begins empty or is left behind; clauses.
     """
 
-    slots: list[Slot]
-    places: list[int]
+    key_ranges: list[KeyRange]
+    indexes: list[int]
     refused: list[str]
     changed: list[str]
 
 
-def fitted(before: Sequence[Slot], islands: Sequence[Slot]) -> Fit:
+def assign_key_ranges(before: Sequence[KeyRange], fragments: Sequence[KeyRange]) -> RangeAssignment:
     """Find the slot of every island.
 
     Args:
         before: the slots of a checkpoint.
         islands: what runs now, as slots that are new.
     """
-    slots = list(before)
-    places: list[int] = []
+    key_ranges = list(before)
+    indexes: list[int] = []
     refused: list[str] = []
     changed: list[str] = []
-    taken: dict[int, Slot] = {}
-    waiting = _places_of_rows(before, islands)
-    for number, island in enumerate(islands):
-        if island.stateful:
+    taken: dict[int, KeyRange] = {}
+    waiting = _indexes_of_rows(before, fragments)
+    for number, fragment in enumerate(fragments):
+        if fragment.stateful:
             found = [
-                n for n, slot in enumerate(before)
-                if not slot.retired and not set(slot.stateful).isdisjoint(island.stateful)
+                n for n, key_range in enumerate(before)
+                if not key_range.retired and not set(key_range.stateful).isdisjoint(fragment.stateful)
             ]  # fmt: skip
         else:
             found = [waiting[number]] if number in waiting else []
         if len(found) > 1:
             apart = " and of ".join(_listed(before[n].stateful) for n in found)
-            refused.append(f"{_listed(island.stateful)} are one island, and the state of {apart} is kept apart")
+            refused.append(f"{_listed(fragment.stateful)} are one island, and the state of {apart} is kept apart")
         elif found and found[0] in taken:
-            both = f"{_listed(taken[found[0]].stateful)} and {_listed(island.stateful)}"
+            both = f"{_listed(taken[found[0]].stateful)} and {_listed(fragment.stateful)}"
             refused.append(f"{both} are islands of their own, and their state is kept together")
         if found:
-            place = found[0]
-            if not refused or place not in taken:
-                slots[place] = _joined(before[place], island, refused, changed)
+            index = found[0]
+            if not refused or index not in taken:
+                key_ranges[index] = _joined(before[index], fragment, refused, changed)
         else:
-            place = len(slots)
-            slots.append(replace(island, first=max((slot.first + slot.shards for slot in slots), default=0)))
-            changed += [f"'{name}' is new" for name in island.stateful]
-        taken[place] = island
-        places.append(place)
-    for number, slot in enumerate(before):
-        if number not in taken and not slot.retired:
-            slots[number] = replace(slot, retired=True)
-            changed += [f"'{name}' is gone, and its state is left behind" for name in slot.stateful]
-    return Fit(slots, places, refused, changed)
+            index = len(key_ranges)
+            key_ranges.append(
+                replace(
+                    fragment, first=max((key_range.first + key_range.shards for key_range in key_ranges), default=0)
+                )
+            )
+            changed += [f"'{name}' is new" for name in fragment.stateful]
+        taken[index] = fragment
+        indexes.append(index)
+    for number, key_range in enumerate(before):
+        if number not in taken and not key_range.retired:
+            key_ranges[number] = replace(key_range, retired=True)
+            changed += [f"'{name}' is gone, and its state is left behind" for name in key_range.stateful]
+    return RangeAssignment(key_ranges, indexes, refused, changed)
 
 
-def _places_of_rows(before: Sequence[Slot], islands: Sequence[Slot]) -> dict[int, int]:
+def _indexes_of_rows(before: Sequence[KeyRange], fragments: Sequence[KeyRange]) -> dict[int, int]:
     """By island that keeps nothing, the slot in which its rows wait: of those they fit, the one with most of its elements."""
     pairs = [
-        (-len(set(slot.names) & set(island.names)), number, place)
-        for number, island in enumerate(islands)
-        for place, slot in enumerate(before)
-        if not (island.stateful or slot.stateful or slot.retired) and slot.door == island.door
+        (-len(set(key_range.names) & set(fragment.names)), number, index)
+        for number, fragment in enumerate(fragments)
+        for index, key_range in enumerate(before)
+        if not (fragment.stateful or key_range.stateful or key_range.retired)
+        and key_range.input_schema == fragment.input_schema
     ]
     found: dict[int, int] = {}
-    for _, number, place in sorted(pairs):
-        if number not in found and place not in found.values():
-            found[number] = place
+    for _, number, index in sorted(pairs):
+        if number not in found and index not in found.values():
+            found[number] = index
     return found
 
 
-def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) -> Slot:
+def _joined(key_range: KeyRange, fragment: KeyRange, refused: list[str], changed: list[str]) -> KeyRange:
     """The slot with the island that runs there now."""
-    what = _listed(island.stateful or island.names)
-    common = slot.keys.keys() & island.keys.keys()
-    if any(slot.keys[stream] != island.keys[stream] for stream in common) or bool(slot.keys) != bool(island.keys):
-        new = [name for name in island.stateful if name not in slot.stateful]
-        way_out = f" (in an app of its own, {_listed(new)} changes no key)" if new and not island.keys else ""
-        refused.append(f"{what}: the key is {_shown(island.keys)}, and was {_shown(slot.keys)}{way_out}")
-    door, doors = doors_of(slot, island)
-    refused += [f"{what}: {told}" for told in other_rows(slot, island)]
-    if island.fragment == slot.fragment:
-        return replace(slot, names=island.names, text=island.text, door=door, doors=doors)
-    now = Fragment.from_json(island.fragment)
-    earlier = [slot.fragment, *(text for text in slot.earlier if text not in (slot.fragment, island.fragment))]
-    if are_apart(Fragment.from_json(slot.fragment), now):
-        was = ", ".join(kept_in(Fragment.from_json(slot.fragment)))
-        refused.append(
-            f"{was} is {', '.join(kept_in(now))} now: what is new has a name of its own (@info(name = '...'))"
+    what = _listed(fragment.stateful or fragment.names)
+    common = key_range.keys.keys() & fragment.keys.keys()
+    if any(key_range.keys[stream] != fragment.keys[stream] for stream in common) or bool(key_range.keys) != bool(
+        fragment.keys
+    ):
+        new = [name for name in fragment.stateful if name not in key_range.stateful]
+        way_out = f" (in an app of its own, {_listed(new)} changes no key)" if new and not fragment.keys else ""
+        refused.append(f"{what}: the key is {_shown(fragment.keys)}, and was {_shown(key_range.keys)}{way_out}")
+    schema, schemas = evolved_schemas(key_range, fragment)
+    refused += [f"{what}: {told}" for told in other_rows(key_range, fragment)]
+    if fragment.sub_app == key_range.sub_app:
+        return replace(
+            key_range, names=fragment.names, text=fragment.text, input_schema=schema, earlier_schemas=schemas
         )
-        return slot
-    left = list(slot.left)
+    now = SubApp.from_json(fragment.sub_app)
+    earlier = [
+        key_range.sub_app,
+        *(text for text in key_range.earlier if text not in (key_range.sub_app, fragment.sub_app)),
+    ]
+    if are_disjoint(SubApp.from_json(key_range.sub_app), now):
+        was = ", ".join(stateful_names(SubApp.from_json(key_range.sub_app)))
+        refused.append(
+            f"{was} is {', '.join(stateful_names(now))} now: what is new has a name of its own (@info(name = '...'))"
+        )
+        return key_range
+    left = list(key_range.left)
     for text in earlier:
-        old = Fragment.from_json(text)
+        old = SubApp.from_json(text)
         if old.fingerprint in left:
             continue
-        if are_apart(old, now):  # of forms before the last one, everything may have gone
+        if are_disjoint(old, now):  # of forms before the last one, everything may have gone
             left.append(old.fingerprint)
             continue
         refused += [reason for reason in _reasons(old, now) if reason not in refused]
     if refused:
-        return slot
-    last, kept = kept_in(Fragment.from_json(slot.fragment)), kept_in(now)
+        return key_range
+    last, kept = stateful_names(SubApp.from_json(key_range.sub_app)), stateful_names(now)
     # Shards that had nothing to do meanwhile still hold what it kept, others do not.
     refused += [
         f"{name} was gone and comes back, which it can't as it was: it begins empty under another name (@info(name = '...'))"
         for name in kept
-        if name in slot.gone
+        if name in key_range.gone
     ]
     changed += [f"{name} is new" for name in kept if name not in last]
     changed += [f"{name} is gone, and its state is left behind" for name in last if name not in kept]
-    dropped = [stream for stream in Door.from_json(slot.door).streams if stream not in Door.from_json(door).streams]
+    dropped = [
+        stream
+        for stream in InputSchema.from_json(key_range.input_schema).streams
+        if stream not in InputSchema.from_json(schema).streams
+    ]
     changed += [f"rows of {stream} that wait are left behind" for stream in dropped]
-    gone = [*slot.gone, *(name for name in last if name not in kept)]
+    gone = [*key_range.gone, *(name for name in last if name not in kept)]
     return replace(
-        island, first=slot.first, shards=slot.shards, earlier=earlier, left=left, gone=gone, door=door, doors=doors
+        fragment,
+        first=key_range.first,
+        shards=key_range.shards,
+        earlier=earlier,
+        left=left,
+        gone=gone,
+        input_schema=schema,
+        earlier_schemas=schemas,
     )
 
 
-def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
+def _reasons(old: SubApp, new: SubApp) -> tuple[str, ...]:
     try:
-        return told_by_queries(can_restore(old, new), old, new)
+        return describe_changes(can_restore(old, new), old, new)
     except SiddhiAppError as error:  # an extension that is there no more
         return (f"what it was can't be told: {error.message}",)
 

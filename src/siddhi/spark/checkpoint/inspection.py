@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import DefinitionNotExistError, SparkRunError, did_you_mean
-from siddhi.planner.distribution.distribution import separability
+from siddhi.planner.distribution.distribution import distributions
 from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan
-from siddhi.spark.checkpoint.key_ranges import Slot
+from siddhi.spark.checkpoint.key_ranges import KeyRange
 from siddhi.spark.checkpoint.manifest import read_manifest
 from siddhi.spark.checkpoint.stored import StoredShard, key_texts, number_of_key, stored_shards
 
@@ -59,7 +59,7 @@ class CheckpointState:
         manifest = read_manifest(spark, checkpoint)
         if manifest is None:
             raise SparkRunError(f"there is no checkpoint {checkpoint}")
-        self._slots = [slot for slot in manifest.slots if not slot.retired]
+        self._key_ranges = [key_range for key_range in manifest.key_ranges if not key_range.retired]
 
     def shards(self) -> list[ShardSummary]:
         """The shards that hold something.
@@ -69,12 +69,12 @@ class CheckpointState:
         """
         found = []
         for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch):
-            slot = next((s for s in self._slots if 0 <= stored.number - s.first < s.shards), None)
-            if slot is not None:
+            key_range = next((s for s in self._key_ranges if 0 <= stored.number - s.first < s.shards), None)
+            if key_range is not None:
                 size = sum(map(len, stored.pieces.values())) + sum(len(data) for data, *_ in stored.pending)
                 waiting = sum(n for *_, n in stored.pending)
-                place = stored.number - slot.first
-                found.append(ShardSummary(tuple(slot.names), place, stored.clock, size, waiting, stored.due))
+                place = stored.number - key_range.first
+                found.append(ShardSummary(tuple(key_range.names), place, stored.clock, size, waiting, stored.due))
         return found
 
     def inner(self, element: str, *, key: object = None) -> dict[str, list[object]]:
@@ -97,40 +97,40 @@ class CheckpointState:
             SparkRunError: no batch was committed, or the state is not readable.
         """
         known: list[str] = []
-        for slot in self._slots:
-            runtime = SiddhiManager().create_siddhi_app_runtime(slot.text)
+        for key_range in self._key_ranges:
+            runtime = SiddhiManager().create_siddhi_app_runtime(key_range.text)
             name = _named(runtime.plan, element)
             if name is not None:
                 with runtime:
-                    return self._inner(runtime, slot, *name, key)
+                    return self._inner(runtime, key_range, *name, key)
             known += (query.name for execution in runtime.plan.executions for query in _queries(execution))
-            known += slot.stateful
+            known += key_range.stateful
         raise DefinitionNotExistError(
             f"checkpoint {self._checkpoint} has no state of '{element}'{did_you_mean(element, known)}"
         )
 
     def _inner(
-        self, runtime: SiddhiAppRuntime, slot: Slot, name: str, prefix: str, key: object
+        self, runtime: SiddhiAppRuntime, key_range: KeyRange, name: str, prefix: str, key: object
     ) -> dict[str, list[object]]:
-        number = slot.first
-        parts = max((len(texts) for texts in slot.keys.values() if texts), default=0)
+        number = key_range.first
+        parts = max((len(texts) for texts in key_range.keys.values() if texts), default=0)
         texts = [] if key is None else key_texts(key)
         if parts != len(texts):
-            wanted = next((", ".join(texts) for texts in slot.keys.values() if texts), None)
+            wanted = next((", ".join(texts) for texts in key_range.keys.values() if texts), None)
             told = f"is spread by {wanted}" if wanted is not None else "runs on one shard"
             raise ValueError(f"{name} {told}: give {'key=...' if wanted is not None else 'no key'}")
         if texts:
-            number += number_of_key(self._spark, texts, slot.shards)
+            number += number_of_key(self._spark, texts, key_range.shards)
         for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch, numbers=[number]):
-            if not stored.pieces or stored.fingerprint in slot.left:
+            if not stored.pieces or stored.fingerprint in key_range.left:
                 continue  # rows wait in it, and that is all
-            with readable(stored, slot):
+            with readable(stored, key_range):
                 runtime.restore_pieces(stored.pieces)
-            if texts and retain_key(runtime, slot, texts).get(name) == 0:
+            if texts and retain_key(runtime, key_range, texts).get(name) == 0:
                 break
             shown = runtime.sharding.shown(name)
             return {step.removeprefix(prefix): held for step, held in shown.items() if step.startswith(prefix)}
-        if any(name == _partition(keyed) for keyed, _ in key_places(runtime.plan, slot)):
+        if any(name == _partition(keyed) for keyed, _ in key_indexes(runtime.plan, key_range)):
             raise KeyError(
                 f"{name} holds nothing of key {key!r}: none of its rows has passed the watermark, or it was purged"
             )
@@ -138,13 +138,13 @@ class CheckpointState:
 
 
 @contextmanager
-def readable(stored: StoredShard, slot: Slot) -> Iterator[None]:
+def readable(stored: StoredShard, key_range: KeyRange) -> Iterator[None]:
     """Tell which shard it is that can't be read."""
     try:
         yield
     except Exception as error:
-        number = stored.number - slot.first
-        raise SparkRunError(f"shard {number} of {', '.join(slot.names)} can't be read: {error}") from error
+        number = stored.number - key_range.first
+        raise SparkRunError(f"shard {number} of {', '.join(key_range.names)} can't be read: {error}") from error
 
 
 def _named(plan: Plan, element: str) -> tuple[str, str] | None:
@@ -173,10 +173,10 @@ def _queries(execution: QueryPlan | PartitionPlan) -> Sequence[QueryPlan]:
     return execution.queries if isinstance(execution, PartitionPlan) else (execution,)
 
 
-def retain_key(runtime: SiddhiAppRuntime, slot: Slot, texts: list[str | None]) -> dict[str, int]:
+def retain_key(runtime: SiddhiAppRuntime, key_range: KeyRange, texts: list[str | None]) -> dict[str, int]:
     """Leave in the partitions of an engine nothing but one key; how many are left, by partition."""
     left = {}
-    for name, at in key_places(runtime.plan, slot):
+    for name, at in key_indexes(runtime.plan, key_range):
         left[_partition(name)] = runtime.sharding.retain_keys(
             name,
             lambda key, at=at: key_texts(key) == [texts[at]],  # type: ignore[misc]
@@ -184,16 +184,16 @@ def retain_key(runtime: SiddhiAppRuntime, slot: Slot, texts: list[str | None]) -
     return left
 
 
-def key_places(plan: Plan, slot: Slot) -> list[tuple[str, int]]:
+def key_indexes(plan: Plan, key_range: KeyRange) -> list[tuple[str, int]]:
     """The partitions of an island, and which part of the island's key is theirs."""
     found = []
     names = {execution.name for execution in plan.executions if isinstance(execution, PartitionPlan)}
-    for element in separability(plan):
+    for element in distributions(plan):
         if element.name not in names:
             continue
         for part in element.keys or ():
             for stream, expression in part.by:
-                texts = slot.keys.get(stream) or []
+                texts = key_range.keys.get(stream) or []
                 if expression.text in texts and (element.name, texts.index(expression.text)) not in found:
                     found.append((element.name, texts.index(expression.text)))
     return found

@@ -8,19 +8,19 @@ from typing import Any
 
 from siddhi.errors import SiddhiAppError
 from siddhi.planner.compatibility import stateful_parts
-from siddhi.planner.distribution.fragments import Fragment, fragment
+from siddhi.planner.distribution.sub_app import SubApp, sub_app
 from siddhi.planner.plan.nodes import Plan
-from siddhi.spark.plan.fragments import Island
-from siddhi.spark.plan.keys import IslandKey
-from siddhi.spark.workers.input_schema import Door
-from siddhi.spark.workers.program import IslandProgram
+from siddhi.spark.plan.fragments import EngineFragment
+from siddhi.spark.plan.keys import FragmentKey
+from siddhi.spark.workers.input_schema import InputSchema
+from siddhi.spark.workers.program import FragmentProgram
 from siddhi.spark.workers.shard_range import ShardRange
 
-__all__ = ["Slot", "are_apart", "kept_in", "slot_of"]
+__all__ = ["KeyRange", "are_disjoint", "key_range_of", "stateful_names"]
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class KeyRange:
     """A range of shards and the island that runs there.
 
     Attributes:
@@ -44,49 +44,51 @@ class Slot:
     first: int
     shards: int
     keys: dict[str, list[str] | None]
-    door: list[Any]
+    input_schema: list[Any]
     text: str
-    fragment: str
+    sub_app: str
     earlier: list[str]
     retired: bool = False
     left: Sequence[str] = ()
     gone: Sequence[str] = ()
-    doors: Sequence[list[Any]] = ()
+    earlier_schemas: Sequence[list[Any]] = ()
 
     @property
     def accepted(self) -> frozenset[str]:
         """Fingerprints of the state that its shards may have."""
-        return frozenset(Fragment.from_json(text).fingerprint for text in (self.fragment, *self.earlier))
+        return frozenset(SubApp.from_json(text).fingerprint for text in (self.sub_app, *self.earlier))
 
     @property
     def shard_range(self) -> ShardRange:
         """What workers are told of it."""
-        doors = tuple(map(Door.from_json, self.doors))
-        return ShardRange(self.first, self.accepted, frozenset(self.left), Door.from_json(self.door), doors)
+        earlier_schemas = tuple(map(InputSchema.from_json, self.earlier_schemas))
+        return ShardRange(
+            self.first, self.accepted, frozenset(self.left), InputSchema.from_json(self.input_schema), earlier_schemas
+        )
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Slot:
+    def from_json(cls, data: Mapping[str, Any]) -> KeyRange:
         """What was written as JSON."""
         made = cls(**{name: data[name] for name in cls.__slots__ if name in data})
         return made if "left" in data else replace(made, left=_left(made), gone=_gone(made))
 
 
-def slot_of(plan: Plan, island: Island, program: IslandProgram, first: int, shards: int) -> Slot:
+def key_range_of(plan: Plan, fragment: EngineFragment, program: FragmentProgram, first: int, shards: int) -> KeyRange:
     """The slot of an island that is new."""
-    return Slot(
-        names=list(island.names),
-        stateful=[element.name for element in island.elements if element.stateful],
+    return KeyRange(
+        names=list(fragment.names),
+        stateful=[element.name for element in fragment.elements if element.stateful],
         first=first,
         shards=shards,
-        keys=_keys(island.key),
-        door=Door.of(program).to_json(),
+        keys=_keys(fragment.key),
+        input_schema=InputSchema.of(program).to_json(),
         text=program.text,
-        fragment=fragment(plan, island.names).to_json(),
+        sub_app=sub_app(plan, fragment.names).to_json(),
         earlier=[],
     )
 
 
-def _keys(key: IslandKey | None) -> dict[str, list[str] | None]:
+def _keys(key: FragmentKey | None) -> dict[str, list[str] | None]:
     if key is None:
         return {}
     return {
@@ -95,7 +97,7 @@ def _keys(key: IslandKey | None) -> dict[str, list[str] | None]:
     }
 
 
-def kept_in(part: Fragment) -> list[str]:
+def stateful_names(part: SubApp) -> list[str]:
     """What holds state in the shards of a part, by kind and name: what is read only is given to them at each start.
 
     Raises:
@@ -105,30 +107,30 @@ def kept_in(part: Fragment) -> list[str]:
     return [name for name in stateful_parts(part) if name not in given]
 
 
-def are_apart(old: Fragment, new: Fragment) -> bool:
+def are_disjoint(old: SubApp, new: SubApp) -> bool:
     """Whether both hold state, and have no element in common that does."""
     try:
-        before, now = kept_in(old), kept_in(new)
+        before, now = stateful_names(old), stateful_names(new)
     except SiddhiAppError:
         return False  # why will be told
     return bool(before and now) and set(before).isdisjoint(now)
 
 
-def _left(slot: Slot) -> list[str]:
+def _left(slot: KeyRange) -> list[str]:
     """What has left, where that was not kept yet: forms that have no element in common with the last one."""
-    now = Fragment.from_json(slot.fragment)
-    older = (Fragment.from_json(text) for text in slot.earlier)
-    return [old.fingerprint for old in older if are_apart(old, now)]
+    now = SubApp.from_json(slot.sub_app)
+    older = (SubApp.from_json(text) for text in slot.earlier)
+    return [old.fingerprint for old in older if are_disjoint(old, now)]
 
 
-def _gone(slot: Slot) -> list[str]:
+def _gone(slot: KeyRange) -> list[str]:
     """What is gone, where that was not kept yet; of forms that can't be read any more, nothing."""
-    forms = [_known(Fragment.from_json(text)) for text in (slot.fragment, *slot.earlier)]
+    forms = [_known(SubApp.from_json(text)) for text in (slot.sub_app, *slot.earlier)]
     return sorted({name for form in forms[1:] for name in form} - set(forms[0]))
 
 
-def _known(part: Fragment) -> list[str]:
+def _known(part: SubApp) -> list[str]:
     try:
-        return kept_in(part)
+        return stateful_names(part)
     except SiddhiAppError:
         return []

@@ -7,12 +7,12 @@ from pyspark.sql import SparkSession
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 
-__all__ = ["STAYS", "require_place"]
+__all__ = ["STAYS", "require_location"]
 
 STAYS = "a checkpoint stays where it was written: Spark keeps its absolute path in it"
 
 
-def require_place(spark: SparkSession, checkpoint: str, written: str) -> None:
+def require_location(spark: SparkSession, checkpoint: str, written: str) -> None:
     """See to it that a checkpoint is none that was moved or copied, whose batches would pass for those of the original.
 
     Args:

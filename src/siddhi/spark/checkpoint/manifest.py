@@ -14,16 +14,15 @@ from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark._compat import spark_version
-from siddhi.spark.checkpoint.evolution import Fit, fitted
-from siddhi.spark.checkpoint.key_ranges import Slot
-from siddhi.spark.checkpoint.location import require_place
+from siddhi.spark.checkpoint.evolution import RangeAssignment, assign_key_ranges
+from siddhi.spark.checkpoint.key_ranges import KeyRange
+from siddhi.spark.checkpoint.location import require_location
 from siddhi.spark.checkpoint.schema_changes import rows_at_risk
-from siddhi.spark.checkpoint.stored import rows_wait
+from siddhi.spark.checkpoint.stored import has_buffered_rows
 from siddhi.spark.workers.stateful import LAYOUT_VERSION
 
 __all__ = [
     "Manifest",
-    "agreed",
     "forget_manifest",
     "mark_closed",
     "mark_closing",
@@ -34,6 +33,7 @@ __all__ = [
     "refuse_moved_rows",
     "require_open",
     "require_own",
+    "updated_manifest",
     "write_manifest",
 ]
 
@@ -60,7 +60,7 @@ class Manifest:
     """
 
     app: str
-    slots: Sequence[Slot]
+    key_ranges: Sequence[KeyRange]
     sources: list[str]
     bindings: dict[str, list[str]]
     shards: int
@@ -93,7 +93,7 @@ class Manifest:
                 f"(format {data.get('format')}, layout {data.get('layout')}): go on with that version, or take a new "
                 "checkpoint and the rows from the beginning"
             )
-        data["slots"] = [Slot.from_json(slot) for slot in data["slots"]]
+        data["key_ranges"] = [KeyRange.from_json(found) for found in data.pop("slots")]
         return cls(**{name: data[name] for name in cls.__slots__ if name in data})
 
 
@@ -115,14 +115,16 @@ def read_manifest(spark: SparkSession, checkpoint: str) -> Manifest | None:
     text = files.text_of(spark, _name(checkpoint))
     if text is not None:
         found = Manifest.from_json(text, checkpoint)
-        require_place(spark, checkpoint, found.path)
+        require_location(spark, checkpoint, found.path)
         return found
     if files.exists(spark, f"{checkpoint}/offsets"):
         raise SparkRunError(f"checkpoint {checkpoint} was not written by siddhi: give a folder of its own")
     return None
 
 
-def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: bool) -> tuple[Manifest, list[int]]:
+def updated_manifest(
+    checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: bool
+) -> tuple[Manifest, list[int]]:
     """The manifest of a checkpoint as it is to be for what runs now, if its state fits that; nothing is written.
 
     Args:
@@ -138,17 +140,17 @@ def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: b
     """
     now = replace(now, spark=".".join(map(str, spark_version())))
     if before is None:
-        return replace(now, id=new_id()), list(range(len(now.slots)))
+        return replace(now, id=new_id()), list(range(len(now.key_ranges)))
     require_own(before, now.app, checkpoint)
     differ = [
         f"{told} {_short(getattr(now, key))}, and was {_short(getattr(before, key))}"
         for key, told in _MUST_AGREE.items()
         if getattr(before, key) != getattr(now, key)
     ]
-    if bool(before.slots) != bool(now.slots):
-        kept = "keeps state, and kept none" if now.slots else "keeps no state, and kept some"
+    if bool(before.key_ranges) != bool(now.key_ranges):
+        kept = "keeps state, and kept none" if now.key_ranges else "keeps no state, and kept some"
         differ.append(f"the app {kept}, which a stream of Spark can't change to")
-    fit = fitted(before.slots, now.slots)
+    fit = assign_key_ranges(before.key_ranges, now.key_ranges)
     if differ or fit.refused:
         raise SparkRunError(
             f"checkpoint {checkpoint} was written for another form of {_called(now.app)}: {'; '.join(differ + fit.refused)}. "
@@ -159,8 +161,8 @@ def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: b
             f"checkpoint {checkpoint} was written for another form of {_called(now.app)}: {'; '.join(fit.changed)}. "
             f"{_what_fits(before, fit)}"
         )
-    made = replace(now, slots=fit.slots, first_batch=before.first_batch)
-    return replace(made, id=before.id, parents=before.parents, path=before.path or now.path), fit.places
+    made = replace(now, key_ranges=fit.key_ranges, first_batch=before.first_batch)
+    return replace(made, id=before.id, parents=before.parents, path=before.path or now.path), fit.indexes
 
 
 def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now: Manifest) -> None:
@@ -169,11 +171,15 @@ def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now
     Raises:
         SparkRunError: some do.
     """
-    both = zip(before.slots, now.slots[: len(before.slots)], strict=True)
-    gone = [was for was, slot in both if slot.retired and not was.retired and not was.stateful]
-    lost = [slot for slot in gone if rows_wait(spark, checkpoint, range(slot.first, slot.first + slot.shards))]
+    both = zip(before.key_ranges, now.key_ranges[: len(before.key_ranges)], strict=True)
+    gone = [was for was, key_range in both if key_range.retired and not was.retired and not was.stateful]
+    lost = [
+        key_range
+        for key_range in gone
+        if has_buffered_rows(spark, checkpoint, range(key_range.first, key_range.first + key_range.shards))
+    ]
     if lost:
-        names = ", ".join(f"'{name}'" for slot in lost for name in slot.names)
+        names = ", ".join(f"'{name}'" for key_range in lost for name in key_range.names)
         raise SparkRunError(
             f"rows wait for the watermark in checkpoint {checkpoint} for {names}, and nothing takes them any more: start with the "
             "app and the sinks as they were, or with evolve=True, which leaves them behind"
@@ -181,7 +187,7 @@ def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now
 
 
 def refuse_moved_rows(
-    spark: SparkSession, checkpoint: str, before: Manifest, islands: Sequence[Slot], places: Sequence[int]
+    spark: SparkSession, checkpoint: str, before: Manifest, fragments: Sequence[KeyRange], indexes: Sequence[int]
 ) -> None:
     """See to it that no rows wait for queries that stand elsewhere now.
 
@@ -192,8 +198,8 @@ def refuse_moved_rows(
     Raises:
         SparkRunError: some do.
     """
-    for slot, clause in rows_at_risk(before.slots, islands, places):
-        if rows_wait(spark, checkpoint, range(slot.first, slot.first + slot.shards)):
+    for key_range, clause in rows_at_risk(before.key_ranges, fragments, indexes):
+        if has_buffered_rows(spark, checkpoint, range(key_range.first, key_range.first + key_range.shards)):
             raise SparkRunError(
                 f"rows wait for the watermark in checkpoint {checkpoint}, and would come twice or not at all: {clause}. Start "
                 "with the app and options as they were; or finish the stream with them (end_of_input='hold'), and go on with reopen=True"
@@ -222,10 +228,12 @@ def _called(app: str) -> str:
     return f"app '{app}'" if app else "an app without name"
 
 
-def _what_fits(before: Manifest, fit: Fit) -> str:
-    then = [slot for slot in before.slots if slot.stateful and not slot.retired]
-    now = {(slot.first, name) for slot in fit.slots if not slot.retired for name in slot.stateful}
-    if any((slot.first, name) in now for slot in then for name in slot.stateful):
+def _what_fits(before: Manifest, fit: RangeAssignment) -> str:
+    then = [key_range for key_range in before.key_ranges if key_range.stateful and not key_range.retired]
+    now = {
+        (key_range.first, name) for key_range in fit.key_ranges if not key_range.retired for name in key_range.stateful
+    }
+    if any((key_range.first, name) in now for key_range in then for name in key_range.stateful):
         return "The rest of its state fits: start with evolve=True if that is meant"
     return "None of its state fits: take a new checkpoint; with evolve=True all of it is left behind"
 

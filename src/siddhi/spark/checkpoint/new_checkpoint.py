@@ -16,23 +16,23 @@ from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark.checkpoint.migration import MovedShard
-from siddhi.spark.checkpoint.punctuation import adopt_marks
+from siddhi.spark.checkpoint.punctuation import adopt_punctuations
 from siddhi.spark.query_settings import query_settings, with_settings
-from siddhi.spark.workers.kept_state import base_entry
-from siddhi.spark.workers.record_batch import RELEASED, packed, unpacked
-from siddhi.spark.workers.stateful import LAYOUT_VERSION, IslandProcessor
+from siddhi.spark.workers.record_batch import EMITTED, decode, encode
+from siddhi.spark.workers.stateful import LAYOUT_VERSION, FragmentProcessor
+from siddhi.spark.workers.stored_state import base_entry
 from siddhi.spark.workers.watermark_buffer import new_token
 
 __all__ = ["StateWriter", "adopt_log", "write_state"]
 
-_AT_ONCE = 64 << 20
+_MAX_BYTES = 64 << 20
 _NOTHING = MovedShard(-1, "", 0, 0, {}, [], None)
 _LOG = re.compile(r"[0-9]+(\.compact)?")
-_MARK_IN_LOG = re.compile(r'\{"path":"[^"]*/siddhi/punctuation/[^"/]+/mark-[^"/]+\.parquet"')
+_PUNCTUATION_IN_LOG = re.compile(r'\{"path":"[^"]*/siddhi/punctuation/[^"/]+/mark-[^"/]+\.parquet"')
 _SCHEMA = "shard int, rows binary, at timestamp"
 
 
-class StateWriter(IslandProcessor):
+class StateWriter(FragmentProcessor):
     """Writes state that is given, in the form in which :class:`IslandProcessor` finds it."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class StateWriter(IslandProcessor):
         """Write the state of a shard."""
         for frame in rows:
             for data in frame["rows"]:
-                self._write(int(key[0]), unpacked(bytes(data)))
+                self._write(int(key[0]), decode(bytes(data)))
         return iter(())
 
     def _write(self, shard: int, parts: pa.RecordBatch) -> None:
@@ -66,7 +66,7 @@ class StateWriter(IslandProcessor):
             else:
                 due = told[1]
         if due is not None:
-            self._waiting.put(shard, pending, due)
+            self._buffer.put(shard, pending, due)
 
 
 def _parts(shard: MovedShard) -> bytes:
@@ -81,10 +81,10 @@ def _parts(shard: MovedShard) -> bytes:
         found.append((["due", shard.due], None))
     names = pa.array([json.dumps(name) for name, _ in found], pa.string())
     columns = [names, pa.array([data for _, data in found], pa.binary())]
-    return packed(pa.RecordBatch.from_arrays(columns, names=["name", "data"]))
+    return encode(pa.RecordBatch.from_arrays(columns, names=["name", "data"]))
 
 
-def _set_aside(spark: SparkSession, folder: str, held: Sequence[tuple[int, bytes]]) -> None:
+def _write_shards(spark: SparkSession, folder: str, held: Sequence[tuple[int, bytes]]) -> None:
     frame = spark.createDataFrame(list(held), "shard int, rows binary")
     at = F.timestamp_millis(F.lit(0)).alias("at")  # a watermark that says nothing
     frame.select("*", at).write.mode("append").parquet(folder)
@@ -98,24 +98,24 @@ def write_state(spark: SparkSession, checkpoint: str, shards: Iterable[MovedShar
         shards: the state.
         partitions: of the operator.
     """
-    waiting = f"{checkpoint}/siddhi/moved"
+    folder = f"{checkpoint}/siddhi/moved"
     held: list[tuple[int, bytes]] = [(-1, _parts(_NOTHING))]  # without a row there would be no batch
     for shard in shards:
         held.append((shard.number, _parts(shard)))
-        if sum(len(data) for _, data in held) > _AT_ONCE:
-            _set_aside(spark, waiting, held)
+        if sum(len(data) for _, data in held) > _MAX_BYTES:
+            _write_shards(spark, folder, held)
             held = []
-    _set_aside(spark, waiting, held)
-    rows = spark.readStream.schema(_SCHEMA).parquet(waiting).withWatermark("at", "0 seconds").drop("at")
+    _write_shards(spark, folder, held)
+    rows = spark.readStream.schema(_SCHEMA).parquet(folder).withWatermark("at", "0 seconds").drop("at")
     out = rows.groupBy("shard").transformWithStateInPandas(
-        statefulProcessor=StateWriter(), outputStructType=RELEASED, outputMode="Append", timeMode="EventTime"
+        statefulProcessor=StateWriter(), outputStructType=EMITTED, outputMode="Append", timeMode="EventTime"
     )
     settings = {**query_settings(partitions), "spark.sql.streaming.noDataMicroBatches.enabled": "false"}
     with with_settings(spark, settings):
         writer = out.writeStream.format("noop").option("checkpointLocation", checkpoint).outputMode("append")
         query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    files.delete(spark, waiting)
+    files.delete(spark, folder)
 
 
 def adopt_log(spark: SparkSession, old: str, batch: int, new: str) -> None:
@@ -132,22 +132,22 @@ def adopt_log(spark: SparkSession, old: str, batch: int, new: str) -> None:
     files.delete(spark, f"{new}/sources")
     files.copy(spark, f"{old}/sources", f"{new}/sources")
     for source in files.names(spark, f"{new}/sources"):
-        _forget_marks(spark, f"{new}/sources/{source}")
+        _forget_punctuations(spark, f"{new}/sources/{source}")
     files.write_text(spark, f"{new}/offsets/0", "\n".join([now[0], json.dumps(telling), *then[2:]]))
     files.write_text(spark, f"{new}/commits/0", "\n".join([made[0], json.dumps(committed)]))
     times = files.text_of(spark, f"{old}/siddhi/times.json")
     if times is not None:
         files.write_text(spark, f"{new}/siddhi/times.json", times)
-    adopt_marks(spark, old, new)
+    adopt_punctuations(spark, old, new)
 
 
-def _forget_marks(spark: SparkSession, log: str) -> None:
+def _forget_punctuations(spark: SparkSession, log: str) -> None:
     """Let a source of marks have read as many batches, and no file: it names those of the old checkpoint, and reads the folder
     of the new one. Sources of others are left alone."""
     names = [name for name in files.names(spark, log) if _LOG.fullmatch(name)]
     for name in names:
         head, *entries = files.read_text(spark, f"{log}/{name}").splitlines()
-        if entries and not _MARK_IN_LOG.match(entries[0]):
+        if entries and not _PUNCTUATION_IN_LOG.match(entries[0]):
             return
         if entries:
             files.write_text(spark, f"{log}/{name}", head)

@@ -8,22 +8,22 @@ from itertools import zip_longest
 
 from siddhi._frozen import replace
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.fragments import Fragment
 from siddhi.planner.distribution.statements import executions_by_name
+from siddhi.planner.distribution.sub_app import SubApp
 from siddhi.planner.plan.nodes import PartitionPlan
 from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.query import Partition, Query
 from siddhi.query_compiler import parse
 from siddhi.query_compiler.print.app import to_siddhiql
 
-__all__ = ["told_by_queries"]
+__all__ = ["describe_changes"]
 
 _MADE_UP = re.compile(r"(partition|query)_\d+")
 """The name of what its user gave none: fragments hold it like any other."""
 _ONE_ELEMENT = "a partition is one element, and what it keeps is of all its queries together"
 
 
-def told_by_queries(reasons: tuple[str, ...], old: Fragment, new: Fragment) -> tuple[str, ...]:
+def describe_changes(reasons: tuple[str, ...], old: SubApp, new: SubApp) -> tuple[str, ...]:
     """Clauses of what does not fit, with those of partitions saying which queries changed.
 
     Args:
@@ -45,7 +45,7 @@ def told_by_queries(reasons: tuple[str, ...], old: Fragment, new: Fragment) -> t
     return tuple(told)
 
 
-def _partitions(part: Fragment) -> dict[str, Partition]:
+def _partitions(part: SubApp) -> dict[str, Partition]:
     planned = plan(parse(part.text))
     names = {found.name for found in planned.executions if isinstance(found, PartitionPlan)}
     return {name: node for name, node in executions_by_name(planned) if name in names and isinstance(node, Partition)}

@@ -16,17 +16,17 @@ from pyspark.sql import SparkSession
 from siddhi.spark import files
 
 __all__ = [
-    "adopt_marks",
+    "adopt_punctuations",
     "clock_of",
-    "delete_marks",
+    "delete_punctuations",
     "folder_of",
-    "last_mark",
+    "last_punctuation",
     "make_folders",
-    "note_mark",
-    "write_mark",
+    "note_punctuation",
+    "write_punctuation",
 ]
 
-_MARK = re.compile(r"mark-(-?[0-9]+)-.*\.parquet")
+_PUNCTUATION = re.compile(r"mark-(-?[0-9]+)-.*\.parquet")
 _NOTE = re.compile(r"(-?[0-9]+)")
 
 
@@ -61,19 +61,19 @@ def make_folders(spark: SparkSession, checkpoint: str, streams: Iterable[str]) -
     return found
 
 
-def write_mark(spark: SparkSession, checkpoint: str, stream: str, at: int) -> None:
+def write_punctuation(spark: SparkSession, checkpoint: str, stream: str, at: int) -> None:
     """A row without values at this event time (ms): the watermark follows it by the grace of the stream.
 
     The query deletes marks that it has passed, so the last one is noted: before, that no kill can lose it.
     """
-    note_mark(spark, checkpoint, stream, at)
-    mark = pa.table({"__at": pa.array([at * 1000], pa.timestamp("us", tz="UTC"))})
+    note_punctuation(spark, checkpoint, stream, at)
+    rows = pa.table({"__at": pa.array([at * 1000], pa.timestamp("us", tz="UTC"))})
     sink = io.BytesIO()
-    pq.write_table(mark, sink)
+    pq.write_table(rows, sink)
     files.write_new(spark, folder_of(checkpoint, stream), f"mark-{at}-{uuid.uuid4().hex}.parquet", sink.getvalue())
 
 
-def note_mark(spark: SparkSession, checkpoint: str, stream: str, at: int) -> None:
+def note_punctuation(spark: SparkSession, checkpoint: str, stream: str, at: int) -> None:
     """Note the event time (ms) of a mark of a stream; who starts next writes it once more.
 
     It is the name of an empty file, so many may write at a time: who reads takes the latest, and none is ever replaced.
@@ -87,26 +87,26 @@ def note_mark(spark: SparkSession, checkpoint: str, stream: str, at: int) -> Non
             files.delete(spark, f"{folder}/{old}")
 
 
-def last_mark(spark: SparkSession, checkpoint: str, stream: str) -> int | None:
+def last_punctuation(spark: SparkSession, checkpoint: str, stream: str) -> int | None:
     """The latest mark of a stream (ms), or None."""
     noted = _numbers(spark, _noted(checkpoint, stream), _NOTE)
-    return max([*noted, *_numbers(spark, folder_of(checkpoint, stream), _MARK)], default=None)
+    return max([*noted, *_numbers(spark, folder_of(checkpoint, stream), _PUNCTUATION)], default=None)
 
 
-def adopt_marks(spark: SparkSession, old: str, new: str) -> None:
+def adopt_punctuations(spark: SparkSession, old: str, new: str) -> None:
     """Let a checkpoint know the last mark of every stream of another one: its next start writes them once more."""
     known = (files.names(spark, folder) for folder in (f"{old}/siddhi/noted", f"{old}/siddhi/punctuation"))
     for stream in sorted({stream for streams in known for stream in streams}):
-        at = last_mark(spark, old, stream)
+        at = last_punctuation(spark, old, stream)
         if at is not None:
-            note_mark(spark, new, stream, at)
+            note_punctuation(spark, new, stream, at)
 
 
-def delete_marks(spark: SparkSession, checkpoint: str, stream: str, until: int) -> None:
+def delete_punctuations(spark: SparkSession, checkpoint: str, stream: str, until: int) -> None:
     """Delete the marks up to this event time (ms), which another one stands for; the query does not miss them."""
     folder = folder_of(checkpoint, stream)
     for name in files.names(spark, folder):
-        match = _MARK.fullmatch(name)
+        match = _PUNCTUATION.fullmatch(name)
         if match is not None and int(match[1]) <= until:
             files.delete(spark, f"{folder}/{name}")
 

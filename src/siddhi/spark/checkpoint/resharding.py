@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from siddhi.errors import SparkRunError
 from siddhi.planner.plan.nodes import Plan
 from siddhi.spark import files
-from siddhi.spark.checkpoint.evolution import fitted
-from siddhi.spark.checkpoint.key_ranges import Slot, slot_of
+from siddhi.spark.checkpoint.evolution import assign_key_ranges
+from siddhi.spark.checkpoint.key_ranges import KeyRange, key_range_of
 from siddhi.spark.checkpoint.manifest import Manifest, new_id, read_manifest, require_open, require_own, write_manifest
 from siddhi.spark.checkpoint.migration import MovedShard, split_shards, unsplittable
 from siddhi.spark.checkpoint.new_checkpoint import adopt_log, write_state
@@ -44,37 +44,41 @@ def migrate(
             f"batch {planned} of {old} was planned and has not been committed: start it once more with "
             "trigger={'availableNow': True}, so that it ends with a whole batch"
         )
-    active = [slot for slot in before.slots if not slot.retired]
+    active = [key_range for key_range in before.key_ranges if not key_range.retired]
     _require_fit(plan, before, active, prefer)
-    refused = [clause for slot in active for clause in unsplittable(plan, slot)] if shards > before.shards else []
+    refused = (
+        [clause for key_range in active for clause in unsplittable(plan, key_range)] if shards > before.shards else []
+    )
     if refused:
         raise SparkRunError(
             f"the state of {old} can't be split: {'; '.join(refused)}. Take a new checkpoint, with the rows from the beginning"
         )
-    slots = [replace(slot, first=n * shards, shards=shards) for n, slot in enumerate(active)]
+    key_ranges = [replace(key_range, first=n * shards, shards=shards) for n, key_range in enumerate(active)]
 
     def moved() -> Iterator[MovedShard]:
-        for was, slot in zip(active, slots, strict=True):
+        for was, key_range in zip(active, key_ranges, strict=True):
             numbers = range(was.first, was.first + was.shards)
             stored = stored_shards(spark, old, batch=done, numbers=numbers)
-            yield from split_shards(spark, plan, was, slot, stored)
+            yield from split_shards(spark, plan, was, key_range, stored)
 
     if partitions is None:
         partitions = min(spark.sparkContext.defaultParallelism, shards)
     write_state(spark, new, moved(), partitions)
     adopt_log(spark, old, done, new)
-    made = replace(before, slots=slots, shards=shards, partitions=partitions, first_batch=before.first_batch + done)
+    made = replace(
+        before, key_ranges=key_ranges, shards=shards, partitions=partitions, first_batch=before.first_batch + done
+    )
     made = replace(made, id=new_id(), parents=[*before.parents, before.id], path=files.qualified(spark, new))
     write_manifest(spark, new, made)  # last: without it, nobody takes the folder for a checkpoint
 
 
-def _require_fit(plan: Plan, before: Manifest, active: list[Slot], prefer: str) -> None:
+def _require_fit(plan: Plan, before: Manifest, active: list[KeyRange], prefer: str) -> None:
     """Whether it is the checkpoint of this app, in this form."""
     layout = cut(plan, streaming=True, prefer=prefer, bound=frozenset(before.bindings))
-    islands = [island for island in layout.islands if not island.stateless]
-    programs = [write_program(plan, island, [], shards=before.shards) for island in islands]
-    asked = [slot_of(plan, *both, 0, before.shards) for both in zip(islands, programs, strict=True)]
-    fit = fitted([slot for slot in active if slot.stateful], asked)
+    fragments = [fragment for fragment in layout.fragments if not fragment.stateless]
+    programs = [write_program(plan, fragment, [], shards=before.shards) for fragment in fragments]
+    asked = [key_range_of(plan, *both, 0, before.shards) for both in zip(fragments, programs, strict=True)]
+    fit = assign_key_ranges([key_range for key_range in active if key_range.stateful], asked)
     told = [*fit.refused, *fit.changed]
     if told:
         raise SparkRunError(

@@ -8,44 +8,47 @@ from typing import Any
 
 from siddhi.errors import SiddhiAppError
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.fragments import Fragment
+from siddhi.planner.distribution.sub_app import SubApp
 from siddhi.planner.plan.elements import app_elements
 from siddhi.planner.problems import schema_text
 from siddhi.query_api.definition import StreamDefinition
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoint.key_ranges import Slot
-from siddhi.spark.workers.input_schema import Door
+from siddhi.spark.checkpoint.key_ranges import KeyRange
+from siddhi.spark.workers.input_schema import InputSchema
 
-__all__ = ["doors_of", "other_rows", "rows_at_risk"]
+__all__ = ["evolved_schemas", "other_rows", "rows_at_risk"]
 
 
-def doors_of(slot: Slot, island: Slot) -> tuple[list[Any], Sequence[list[Any]]]:
+def evolved_schemas(key_range: KeyRange, fragment: KeyRange) -> tuple[list[Any], Sequence[list[Any]]]:
     """The door of an island in the slot, and those that there were. One that comes again is another one: rows of streams that
     were not read in between are left behind, and those that come now are not."""
-    was, now = Door.from_json(slot.door), Door.from_json(island.door)
+    was, now = InputSchema.from_json(key_range.input_schema), InputSchema.from_json(fragment.input_schema)
     if was.form == now.form:
-        return slot.door, slot.doors
-    earlier = [*map(Door.from_json, slot.doors), replace(was, label=was.name)]
-    doors = [
-        replace(door, dropped=tuple(s for s in door.streams if s in door.dropped or s not in now.streams)).to_json()
-        for door in earlier
+        return key_range.input_schema, key_range.earlier_schemas
+    earlier = [*map(InputSchema.from_json, key_range.earlier_schemas), replace(was, assigned_id=was.schema_id)]
+    earlier_schemas = [
+        replace(
+            input_schema,
+            dropped=tuple(s for s in input_schema.streams if s in input_schema.dropped or s not in now.streams),
+        ).to_json()
+        for input_schema in earlier
     ]
-    return replace(now, label=f"{now.name}.{len(doors)}").to_json(), doors
+    return replace(now, assigned_id=f"{now.schema_id}.{len(earlier_schemas)}").to_json(), earlier_schemas
 
 
-def other_rows(slot: Slot, island: Slot) -> Iterator[str]:
+def other_rows(key_range: KeyRange, fragment: KeyRange) -> Iterator[str]:
     """Streams whose rows are not what they were: those that wait can't be what is wanted now."""
-    if not slot.stateful or slot.fragment == island.fragment:  # without state, the door is the same
+    if not key_range.stateful or key_range.sub_app == fragment.sub_app:  # without state, the door is the same
         return
-    was, now = _schemas(slot), _schemas(island)
-    for stream in Door.from_json(island.door).streams:
-        if stream in Door.from_json(slot.door).streams and was[stream] != now[stream]:
+    was, now = _schemas(key_range), _schemas(fragment)
+    for stream in InputSchema.from_json(fragment.input_schema).streams:
+        if stream in InputSchema.from_json(key_range.input_schema).streams and was[stream] != now[stream]:
             yield f"rows that wait are of {was[stream]}, and now it is {now[stream]}"
 
 
-def _schemas(slot: Slot) -> dict[str, str]:
+def _schemas(key_range: KeyRange) -> dict[str, str]:
     """``S (k string, v int)`` by stream."""
-    definitions = parse(Fragment.from_json(slot.fragment).text).definitions
+    definitions = parse(SubApp.from_json(key_range.sub_app).text).definitions
     return {
         found.id: f"{found.id} {schema_text(found.attributes)}"
         for found in definitions
@@ -53,7 +56,9 @@ def _schemas(slot: Slot) -> dict[str, str]:
     }
 
 
-def rows_at_risk(before: Sequence[Slot], islands: Sequence[Slot], places: Sequence[int]) -> Iterator[tuple[Slot, str]]:
+def rows_at_risk(
+    before: Sequence[KeyRange], fragments: Sequence[KeyRange], indexes: Sequence[int]
+) -> Iterator[tuple[KeyRange, str]]:
     """Slots whose rows, if some wait, would come twice or not at all to a query that keeps nothing and stands elsewhere now.
 
     Args:
@@ -64,30 +69,32 @@ def rows_at_risk(before: Sequence[Slot], islands: Sequence[Slot], places: Sequen
     Returns:
         Each of the slots once, with clauses that say why.
     """
-    here = dict(zip(places, islands, strict=True))
-    for place, slot in enumerate(before):
-        if slot.retired:
+    here = dict(zip(indexes, fragments, strict=True))
+    for index, key_range in enumerate(before):
+        if key_range.retired:
             continue
-        island = here.get(place)
-        stay = () if island is None else island.names
-        others = {name for at, other in here.items() if at != place for name in other.names}
+        fragment = here.get(index)
+        stay = () if fragment is None else fragment.names
+        others = {name for at, other in here.items() if at != index for name in other.names}
         clauses = []
-        for name in slot.names:
-            if name in others and name not in stay and name not in slot.stateful:
-                beside = [other for other in slot.names if other != name]
+        for name in key_range.names:
+            if name in others and name not in stay and name not in key_range.stateful:
+                beside = [other for other in key_range.names if other != name]
                 clauses.append(f"'{name}' runs apart from {', '.join(map(repr, beside)) or 'its shards'} now")
-        if island is not None:
-            clauses += _moved(slot, island)
+        if fragment is not None:
+            clauses += _moved(key_range, fragment)
         if clauses:
-            yield slot, "; ".join(clauses)
+            yield key_range, "; ".join(clauses)
 
 
-def _moved(slot: Slot, island: Slot) -> Iterator[str]:
+def _moved(key_range: KeyRange, fragment: KeyRange) -> Iterator[str]:
     """Streams that come in, before or now, and are filled inside by other queries than before."""
-    if not slot.stateful or slot.fragment == island.fragment:  # without state, it does all native steps itself
+    if (
+        not key_range.stateful or key_range.sub_app == fragment.sub_app
+    ):  # without state, it does all native steps itself
         return
-    both = [Fragment.from_json(slot.fragment), Fragment.from_json(island.fragment)]
-    came = {stream for held in (slot, island) for stream in Door.from_json(held.door).streams}
+    both = [SubApp.from_json(key_range.sub_app), SubApp.from_json(fragment.sub_app)]
+    came = {stream for held in (key_range, fragment) for stream in InputSchema.from_json(held.input_schema).streams}
     if came.isdisjoint(name for part in both for name in part.outputs):
         return
     try:
@@ -101,7 +108,7 @@ def _moved(slot: Slot, island: Slot) -> Iterator[str]:
             yield f"beside what reads {stream}, it is filled by {told} in one form of the app, and not in the other"
 
 
-def _fillers(part: Fragment) -> dict[str, list[str]]:
+def _fillers(part: SubApp) -> dict[str, list[str]]:
     """By stream, the elements of a part that fill it."""
     found: dict[str, list[str]] = {}
     for element in app_elements(plan(parse(part.text))):

@@ -15,9 +15,9 @@ from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark.checkpoint.location import STAYS
 from siddhi.spark.failures import message_of
-from siddhi.spark.workers.kept_state import pieces_of
+from siddhi.spark.workers.stored_state import pieces_of
 
-__all__ = ["StoredShard", "committed", "key_texts", "number_of_key", "rows_wait", "stored_shards"]
+__all__ = ["StoredShard", "committed", "has_buffered_rows", "key_texts", "number_of_key", "stored_shards"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _readable(checkpoint: str) -> Iterator[None]:
         ) from error
 
 
-def rows_wait(spark: SparkSession, checkpoint: str, numbers: Sequence[int]) -> bool:
+def has_buffered_rows(spark: SparkSession, checkpoint: str, numbers: Sequence[int]) -> bool:
     """Whether rows wait in shards of these numbers, after the last batch that was committed."""
     if committed(spark, checkpoint)[0] is None:
         return False

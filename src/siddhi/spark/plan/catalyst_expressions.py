@@ -16,10 +16,10 @@ from siddhi.planner.plan.expressions import (
 from siddhi.planner.plan.walk import children
 from siddhi.types import AttributeType
 
-__all__ = ["why_not_native"]
+__all__ = ["why_not_catalyst"]
 
 _DEEPEST = 100  # Catalyst walks trees by recursion, in threads with small stacks
-_WHOLE = (AttributeType.INT, AttributeType.LONG)
+_INTEGERS = (AttributeType.INT, AttributeType.LONG)
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 _ANY_TYPE = frozenset(
     """coalesce default ifThenElse instanceOfBoolean instanceOfDouble instanceOfFloat instanceOfInteger
@@ -27,7 +27,7 @@ _ANY_TYPE = frozenset(
 )
 
 
-def why_not_native(expression: TypedExpression) -> str | None:
+def why_not_catalyst(expression: TypedExpression) -> str | None:
     """What in the expression needs the engine, in words; None where there is nothing."""
     pending: list[tuple[TypedExpression, int]] = [(expression, 1)]
     while pending:
@@ -74,7 +74,7 @@ def _call_reason(call: Call) -> str | None:
             return f"convert() of text to {target}, whose grammar is Java's"
         return None
     if name in ("maximum", "minimum"):
-        return None if all(type_ in _WHOLE for type_ in types) else f"{name}() of floating-point numbers"
+        return None if all(type_ in _INTEGERS for type_ in types) else f"{name}() of floating-point numbers"
     if name == "eventTimestamp" and call.arguments:
         return "eventTimestamp() of another event"
     if name is None or name not in _ANY_TYPE:

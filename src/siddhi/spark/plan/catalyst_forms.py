@@ -22,10 +22,10 @@ from siddhi.planner.plan.nodes import (
 from siddhi.planner.plan.walk import walk
 from siddhi.query_api.input import JoinType, Trigger
 from siddhi.query_api.selection import OutputEventType
-from siddhi.spark.plan.catalyst_expressions import why_not_native
+from siddhi.spark.plan.catalyst_expressions import why_not_catalyst
 from siddhi.types import AttributeType
 
-__all__ = ["Form", "Native", "native_aggregation", "native_query"]
+__all__ = ["CatalystForm", "Form", "catalyst_aggregation", "catalyst_query"]
 
 _TUMBLING = {"timeBatch", "externalTimeBatch"}
 _AGGREGATORS = {"sum", "count", "avg", "min", "max"}
@@ -43,10 +43,10 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class CatalystForm:
     """The form, and what is to be known about it: sums of floating-point numbers depend on the order of rows."""
 
-    form: Form
+    kind: Form
     float_sums: bool = False
 
 
@@ -55,9 +55,9 @@ class _Reason(Exception):  # noqa: N818 - it carries the answer "not native, bec
     text: str
 
 
-def native_query(
+def catalyst_query(
     query: QueryPlan, plan: Plan, *, read_only: Collection[str], streaming: bool, exact_floats: bool
-) -> Native | str:
+) -> CatalystForm | str:
     """The native form of a query, or why the engine runs it.
 
     Args:
@@ -73,7 +73,7 @@ def native_query(
         return reason.text
 
 
-def native_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact_floats: bool) -> Native | str:
+def catalyst_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact_floats: bool) -> CatalystForm | str:
     """The native form of an incremental aggregation, or why the engine runs it."""
     try:
         if streaming:
@@ -86,22 +86,24 @@ def native_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact_f
             if base.kind not in _BASES:
                 raise _Reason(f"its base value '{base.kind.value}'")
             if base.argument is not None:
-                _native(base.argument)
+                _require_catalyst(base.argument)
                 _timeless(base.argument, "as events come")
                 floating |= base.kind is BaseKind.SUM and base.argument.type in _FLOATING
         for output in aggregation.outputs:
             if output.expression is not None:
-                _native(output.expression)
+                _require_catalyst(output.expression)
         for key in aggregation.group_by:
-            _native(key)
+            _require_catalyst(key)
         if floating and exact_floats:
             raise _Reason("exact_floats: Spark adds in an order of its own")
     except _Reason as reason:
         return reason.text
-    return Native(Form.AGGREGATION, floating)
+    return CatalystForm(Form.AGGREGATION, floating)
 
 
-def _form(query: QueryPlan, plan: Plan, read_only: Collection[str], streaming: bool, exact_floats: bool) -> Native:
+def _form(
+    query: QueryPlan, plan: Plan, read_only: Collection[str], streaming: bool, exact_floats: bool
+) -> CatalystForm:
     output, selector = query.output, query.selector
     if output.action is not Action.INSERT or output.kind is not SourceKind.STREAM:
         raise _Reason(f"it writes to a {output.kind.value}")
@@ -135,11 +137,11 @@ def _form(query: QueryPlan, plan: Plan, read_only: Collection[str], streaming: b
     if selector.has_aggregates or selector.group_by:
         raise _Reason("an aggregate without window keeps state")
     _projection(selector)
-    return Native(Form.PROJECTION)
+    return CatalystForm(Form.PROJECTION)
 
 
-def _native(expression: TypedExpression) -> None:
-    reason = why_not_native(expression)
+def _require_catalyst(expression: TypedExpression) -> None:
+    reason = why_not_catalyst(expression)
     if reason is not None:
         raise _Reason(reason)
 
@@ -155,17 +157,17 @@ def _single(source: SingleInputPlan) -> None:
     for handler in (*source.before, *source.after):
         if not isinstance(handler, FilterPlan):
             raise _Reason(f"the stream function '{handler.function.full_name}'")
-        _native(handler.condition)
+        _require_catalyst(handler.condition)
 
 
 def _projection(selector: SelectorPlan) -> None:
     for column in selector.columns:
-        _native(column.expression)
+        _require_catalyst(column.expression)
     if selector.having is not None:
-        _native(selector.having)
+        _require_catalyst(selector.having)
 
 
-def _table_join(join: JoinPlan, selector: SelectorPlan, plan: Plan, read_only: Collection[str]) -> Native:
+def _table_join(join: JoinPlan, selector: SelectorPlan, plan: Plan, read_only: Collection[str]) -> CatalystForm:
     sides = (join.left, join.right)
     tables = [slot for slot, side in enumerate(sides) if side.kind is SourceKind.TABLE]
     if len(tables) != 1 or join.reading is not None:
@@ -186,14 +188,14 @@ def _table_join(join: JoinPlan, selector: SelectorPlan, plan: Plan, read_only: C
     for handler in (*table.before, *table.after):
         if not isinstance(handler, FilterPlan):
             raise _Reason("a function behind a table")
-        _native(handler.condition)
+        _require_catalyst(handler.condition)
     if join.on is not None:
-        _native(join.on)
+        _require_catalyst(join.on)
     _projection(selector)
-    return Native(Form.TABLE_JOIN)
+    return CatalystForm(Form.TABLE_JOIN)
 
 
-def _tumbling(source: SingleInputPlan, selector: SelectorPlan, exact_floats: bool) -> Native:
+def _tumbling(source: SingleInputPlan, selector: SelectorPlan, exact_floats: bool) -> CatalystForm:
     assert source.window is not None
     window = source.window.window
     if window.native not in _TUMBLING:
@@ -217,17 +219,17 @@ def _tumbling(source: SingleInputPlan, selector: SelectorPlan, exact_floats: boo
     for column in selector.columns:
         floating |= _tumbling_column(column.expression)
     for key in selector.group_by:
-        _native(key)
+        _require_catalyst(key)
         _timeless(key, "when the batch ends")
     if floating and exact_floats:
         raise _Reason("exact_floats: Spark adds in an order of its own")
-    return Native(Form.TUMBLING, floating)
+    return CatalystForm(Form.TUMBLING, floating)
 
 
 def _tumbling_column(expression: TypedExpression) -> bool:
     """Whether it sums floating-point numbers."""
     if isinstance(expression, Attr):
-        _native(expression)
+        _require_catalyst(expression)
         return False
     if not isinstance(expression, Aggregate):
         raise _Reason("a column that is neither an aggregate nor an attribute")
@@ -237,6 +239,6 @@ def _tumbling_column(expression: TypedExpression) -> bool:
     for argument in expression.arguments:
         if any(isinstance(node, Aggregate) for node in walk(argument)):
             raise _Reason("an aggregate inside an aggregate")
-        _native(argument)
+        _require_catalyst(argument)
         _timeless(argument, "when the batch ends")
     return name in ("sum", "avg") and expression.arguments[0].type in _FLOATING

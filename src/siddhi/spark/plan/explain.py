@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from siddhi.planner.plan.nodes import Plan
-from siddhi.spark.plan.fragments import Island, Layout, NativeStep
+from siddhi.spark.plan.fragments import CatalystStage, EngineFragment, Layout
 
 __all__ = ["explain_layout"]
 
@@ -26,36 +26,36 @@ def explain_layout(plan: Plan, layout: Layout, shards: int) -> str:
         if stream.async_settings is not None
     ]
     lines += [f"  table {table}: only read, sent to all workers" for table in layout.read_only]
-    if layout.streaming and layout.islands and layout.native_steps:
+    if layout.streaming and layout.fragments and layout.catalyst_stages:
         lines.append(f"  what native steps put out waits for the watermark like all rows, on {shards} shards")
     number = 0
     for step in layout.steps:
-        if isinstance(step, NativeStep):
-            lines += _native_lines(step)
+        if isinstance(step, CatalystStage):
+            lines += _stage_lines(step)
         else:
             number += 1
-            lines += _island_lines(step, number, shards)
+            lines += _fragment_lines(step, number, shards)
     return "\n".join(lines)
 
 
-def _native_lines(step: NativeStep) -> Iterator[str]:
-    yield f"native {step.element.name}: {step.native.form.value}"
+def _stage_lines(step: CatalystStage) -> Iterator[str]:
+    yield f"native {step.element.name}: {step.form.kind.value}"
     yield f"  from {', '.join(step.element.reads)} into {', '.join(step.element.writes) or step.element.name}"
-    if step.native.float_sums:
+    if step.form.float_sums:
         yield "  sums of floating-point numbers depend on the order of rows (to 1e-9); exact_floats=True avoids that"
 
 
-def _island_lines(island: Island, number: int, shards: int) -> Iterator[str]:
-    if island.stateless:
+def _fragment_lines(fragment: EngineFragment, number: int, shards: int) -> Iterator[str]:
+    if fragment.stateless:
         where = "anywhere, row by row"
-    elif island.key is None:
-        where = f"one shard: {island.reason}"
+    elif fragment.key is None:
+        where = f"one shard: {fragment.reason}"
     else:
         where = f"{shards} shards"
     yield f"island {number} on {where}"
-    for stream in island.inputs:
-        keys = None if island.key is None else island.key.streams[stream]
-        if island.key is None:
+    for stream in fragment.inputs:
+        keys = None if fragment.key is None else fragment.key.streams[stream]
+        if fragment.key is None:
             yield f"  from {stream}"
         elif keys is None:
             yield f"  from {stream}, to every shard"
@@ -63,7 +63,7 @@ def _island_lines(island: Island, number: int, shards: int) -> Iterator[str]:
             yield f"  from {stream}, to any shard"
         else:
             yield f"  from {stream} by {', '.join(key.text for key in keys)}"
-    for element in island.elements:
+    for element in fragment.elements:
         into = f" into {', '.join(element.writes)}" if element.writes else ""
-        yield f"  {element.kind.value} {element.name}{into}: {island.why.get(element.name, '')}"
+        yield f"  {element.kind.value} {element.name}{into}: {fragment.why.get(element.name, '')}"
         yield from (f"    {note}" for note in element.notes)

@@ -19,7 +19,7 @@ def groups_in_order(plan: Plan, elements: Sequence[Element], written: Collection
         elements: all of it, in text order.
         written: the tables that queries write.
     """
-    together = _Together(len(elements))
+    together = _UnionFind(len(elements))
     for shared in _shared(plan, elements, written):
         for other in shared[1:]:
             together.join(shared[0], other)
@@ -33,11 +33,11 @@ def groups_in_order(plan: Plan, elements: Sequence[Element], written: Collection
     groups: dict[int, list[Element]] = {}
     for number, element in enumerate(elements):
         groups.setdefault(together.root(number), []).append(element)
-    waiting = dict(groups)
+    pending = dict(groups)
     ordered: list[list[Element]] = []
-    while waiting:
-        ready = next(root for root in waiting if not any(before in waiting for before in follows.get(root, ())))
-        ordered.append(waiting.pop(ready))
+    while pending:
+        ready = next(root for root in pending if not any(before in pending for before in follows.get(root, ())))
+        ordered.append(pending.pop(ready))
     return ordered
 
 
@@ -64,7 +64,7 @@ def _shared(plan: Plan, elements: Sequence[Element], written: Collection[str]) -
             yield [n for n, e in enumerate(elements) if stream.id in e.reads or f"!{stream.id}" in e.reads]
 
 
-class _Together:
+class _UnionFind:
     """Which elements are one group."""
 
     def __init__(self, n: int) -> None:
@@ -80,7 +80,7 @@ class _Together:
         self._up[second] = first
 
 
-def _edges(elements: Sequence[Element], together: _Together) -> dict[int, set[int]]:
+def _edges(elements: Sequence[Element], together: _UnionFind) -> dict[int, set[int]]:
     """Per group those it reads from, itself left out."""
     producers: dict[str, set[int]] = {}
     for number, element in enumerate(elements):

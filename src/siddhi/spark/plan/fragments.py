@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from siddhi.planner.distribution.distribution import Element, separability
+from siddhi.planner.distribution.distribution import Element, distributions
 from siddhi.planner.plan.elements import ElementKind
 from siddhi.planner.plan.nodes import Plan, QueryPlan, SourceKind
-from siddhi.spark.plan.catalyst_forms import Form, Native, native_aggregation, native_query
-from siddhi.spark.plan.edges import Whole, carried, inseparable_from, needs_order, reads_islands
+from siddhi.spark.plan.catalyst_forms import CatalystForm, Form, catalyst_aggregation, catalyst_query
+from siddhi.spark.plan.edges import AppGraph, must_join, needs_order, ordered_outputs, reads_fragments
 from siddhi.spark.plan.flow import groups_in_order
-from siddhi.spark.plan.keys import island_key
+from siddhi.spark.plan.keys import fragment_key
 from siddhi.spark.plan.ranges import by_ranges, unspread_partitions
-from siddhi.spark.plan.reorder_check import overtaken
-from siddhi.spark.plan.steps import Island, Layout, NativeStep, Spread, Step
+from siddhi.spark.plan.reorder_check import reorder_conflicts
+from siddhi.spark.plan.steps import CatalystStage, EngineFragment, Layout, Partitioning, Step
 from siddhi.types import AttributeType
 
-__all__ = ["Island", "Layout", "NativeStep", "Spread", "cut", "stateless_islands"]
+__all__ = ["CatalystStage", "EngineFragment", "Layout", "Partitioning", "cut", "stateless_fragments"]
 
 
 def cut(
@@ -43,7 +43,7 @@ def cut(
         exact_floats: whether sums of floating-point numbers go to the engine.
         bound: streams that get rows from outside although queries fill them.
     """
-    elements = separability(plan)
+    elements = distributions(plan)
     written = {
         query.output.target
         for execution in plan.executions
@@ -57,42 +57,46 @@ def cut(
         for name, stream in plan.streams.items()
         if any(attribute.type is AttributeType.OBJECT for attribute in stream.attributes)
     )
-    careful = needs_order(elements, {name for name, form in forms.items() if _keeps_nothing(form)})
-    whole = Whole(elements, frozenset(bound), inside, careful, streaming)
-    whole = replace(whole, unspread=dict(unspread_partitions(plan, whole)))
+    order_sensitive = needs_order(elements, {name for name, form in forms.items() if _keeps_nothing(form)})
+    graph = AppGraph(elements, frozenset(bound), inside, order_sensitive, streaming)
+    graph = replace(graph, unspread=dict(unspread_partitions(plan, graph)))
     groups = groups_in_order(plan, elements, written)
     while True:
-        steps = _steps(groups, forms, prefer, whole)
-        behind = dict(overtaken(steps, groups, whole))
+        steps = _steps(groups, forms, prefer, graph)
+        behind = dict(reorder_conflicts(steps, groups, graph))
         if not behind:
             break
         forms.update(behind)
-    for island, streams in carried(steps, whole):
-        island.ordered = streams
-    return Layout(tuple(steps), read_only, streaming, whole.bound)
+    for fragment, streams in ordered_outputs(steps, graph):
+        fragment.ordered = streams
+    return Layout(tuple(steps), read_only, streaming, graph.bound)
 
 
-def _steps(groups: Sequence[list[Element]], forms: Mapping[str, Native | str], prefer: str, whole: Whole) -> list[Step]:
+def _steps(
+    groups: Sequence[list[Element]], forms: Mapping[str, CatalystForm | str], prefer: str, graph: AppGraph
+) -> list[Step]:
     """What becomes of groups of elements, in the order of the flow."""
     steps: list[Step] = []
     for group in groups:
         alone = group[0] if len(group) == 1 else None
         form = None if alone is None else forms[alone.name]
-        told = (
-            "" if alone is None or not isinstance(form, Native) else _engine_reason(alone, form, prefer, steps, whole)
+        reason = (
+            ""
+            if alone is None or not isinstance(form, CatalystForm)
+            else _engine_reason(alone, form, prefer, steps, graph)
         )
-        if alone is not None and isinstance(form, Native) and not told:
-            steps.append(NativeStep(alone, form))
+        if alone is not None and isinstance(form, CatalystForm) and not reason:
+            steps.append(CatalystStage(alone, form))
             continue
         why = {
-            element.name: text if isinstance(text := forms[element.name], str) else told or "it shares what it uses"
+            element.name: text if isinstance(text := forms[element.name], str) else reason or "it shares what it uses"
             for element in group
         }
-        _place(steps, group, why, whole)
+        _place(steps, group, why, graph)
     return steps
 
 
-def stateless_islands(elements: Sequence[Element], bound: Collection[str] = ()) -> list[Island]:
+def stateless_fragments(elements: Sequence[Element], bound: Collection[str] = ()) -> list[EngineFragment]:
     """Islands of elements that keep nothing: one for each stream from outside, with all that its own rows lead to.
 
     So which rows an island takes hangs on no other stream, nor on how many elements there are.
@@ -110,97 +114,105 @@ def stateless_islands(elements: Sequence[Element], bound: Collection[str] = ()) 
             if reached.intersection(element.reads):
                 led.append(element)
                 reached.update(element.writes)
-        found.append(Island(led, (stream,), stateless=True))
+        found.append(EngineFragment(led, (stream,), stateless=True))
     return found
 
 
-def _keeps_nothing(form: Native | str) -> bool:
+def _keeps_nothing(form: CatalystForm | str) -> bool:
     """Whether Catalyst could run it whatever the order of rows."""
-    return isinstance(form, Native) and form.form is not Form.TUMBLING
+    return isinstance(form, CatalystForm) and form.kind is not Form.TUMBLING
 
 
-def _engine_reason(element: Element, form: Native, prefer: str, steps: list[Step], whole: Whole) -> str:
+def _engine_reason(element: Element, form: CatalystForm, prefer: str, steps: list[Step], graph: AppGraph) -> str:
     """Why the engine runs what Catalyst could; "" where Catalyst does."""
     if set(element.writes).intersection(element.reads):
         return "it feeds itself"
     if prefer == "engine":
         return "prefer='engine'"
-    if whole.streaming and any(isinstance(step, Island) and set(step.produced) & set(element.reads) for step in steps):
+    if graph.streaming and any(
+        isinstance(step, EngineFragment) and set(step.produced) & set(element.reads) for step in steps
+    ):
         return "it reads what the engine puts out"
-    if form.form is Form.TUMBLING:
-        if reads_islands(steps, element.reads, whole):
+    if form.kind is Form.TUMBLING:
+        if reads_fragments(steps, element.reads, graph):
             return "it reads what the engine puts out"
-    elif element.name in whole.careful:
+    elif element.name in graph.order_sensitive:
         return "it looks at the clock, and reads what comes behind its time"
-    reader = whole.careful_reader(element)
-    if form.form in (Form.TUMBLING, Form.TABLE_JOIN) and reader is not None:
+    reader = graph.order_sensitive_reader(element)
+    if form.kind in (Form.TUMBLING, Form.TABLE_JOIN) and reader is not None:
         return f"{reader.name} must see its rows when and as they come together"
     return ""
 
 
 def _forms(
     plan: Plan, elements: Iterable[Element], read_only: tuple[str, ...], streaming: bool, exact_floats: bool
-) -> dict[str, Native | str]:
+) -> dict[str, CatalystForm | str]:
     queries = {execution.name: execution for execution in plan.executions}
-    found: dict[str, Native | str] = {}
+    found: dict[str, CatalystForm | str] = {}
     for element in elements:
         execution = queries.get(element.name)
         if isinstance(execution, QueryPlan):
-            found[element.name] = native_query(
+            found[element.name] = catalyst_query(
                 execution, plan, read_only=read_only, streaming=streaming, exact_floats=exact_floats
             )
         elif element.kind is ElementKind.AGGREGATION:
             aggregation = plan.aggregations[element.name]
-            found[element.name] = native_aggregation(aggregation, streaming=streaming, exact_floats=exact_floats)
+            found[element.name] = catalyst_aggregation(aggregation, streaming=streaming, exact_floats=exact_floats)
         else:
             found[element.name] = f"a {element.kind.value} keeps state"
     return found
 
 
-def _place(steps: list[Step], group: list[Element], why: dict[str, str], whole: Whole) -> None:
+def _place(steps: list[Step], group: list[Element], why: dict[str, str], graph: AppGraph) -> None:
     """Put a group into one island with what it can't read over a shuffle, else with one of its kind, else by itself."""
-    found = _joined(steps, [], group, why, whole)
-    for island in reversed([step for step in steps if isinstance(step, Island) and step not in found.members]):
-        more = _joined(steps, [*found.members, island], group, why, whole)
-        if more.island.spread is found.island.spread is island.spread and _alike(more, found, island):
+    found = _joined(steps, [], group, why, graph)
+    for fragment in reversed(
+        [step for step in steps if isinstance(step, EngineFragment) and step not in found.members]
+    ):
+        more = _joined(steps, [*found.members, fragment], group, why, graph)
+        if more.fragment.partitioning is found.fragment.partitioning is fragment.partitioning and _alike(
+            more, found, fragment
+        ):
             found = more
             break
     at = min((steps.index(step) for step in found.members), default=len(steps))
     rest = [[step for step in part if step not in found.members] for part in (steps[:at], steps[at:])]
-    steps[:] = _in_order([*rest[0], found.island, *rest[1]])
+    steps[:] = _in_order([*rest[0], found.fragment, *rest[1]])
 
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
     """An island, and the steps that it takes the place of."""
 
-    island: Island
+    fragment: EngineFragment
     members: list[Step]
 
 
-def _alike(more: _Joined, less: _Joined, island: Island) -> bool:
+def _alike(more: _Joined, less: _Joined, fragment: EngineFragment) -> bool:
     """Whether nothing but this island, and what Catalyst would run between, comes in addition."""
-    return all(step is island or step in less.members or isinstance(step, NativeStep) for step in more.members)
+    return all(step is fragment or step in less.members or isinstance(step, CatalystStage) for step in more.members)
 
 
-def _joined(steps: list[Step], members: list[Step], group: list[Element], why: dict[str, str], whole: Whole) -> _Joined:
+def _joined(
+    steps: list[Step], members: list[Step], group: list[Element], why: dict[str, str], graph: AppGraph
+) -> _Joined:
     """The island of a group and of these steps, with what has to be in it too."""
     while True:
         members = _closed(steps, members, group)
         elements = [*group, *(element for step in members for element in _elements_of(step))]
         taken = {
-            step.element.name: "between two that the engine runs" for step in members if isinstance(step, NativeStep)
+            step.element.name: "between two that the engine runs" for step in members if isinstance(step, CatalystStage)
         }
-        told = {name: text for step in members if isinstance(step, Island) for name, text in step.why.items()}
-        island = _island(elements, {**told, **why, **taken}, whole)
-        more = inseparable_from([step for step in steps if step not in members], island, whole)
+        reason = {name: text for step in members if isinstance(step, EngineFragment) for name, text in step.why.items()}
+        fragment = _fragment(elements, {**reason, **why, **taken}, graph)
+        more = must_join([step for step in steps if step not in members], fragment, graph)
         if not more:
-            return _Joined(island, members)
+            return _Joined(fragment, members)
         members = [*members, *more]
 
 
 def _elements_of(step: Step) -> list[Element]:
-    return step.elements if isinstance(step, Island) else [step.element]
+    return step.elements if isinstance(step, EngineFragment) else [step.element]
 
 
 def _closed(steps: list[Step], members: list[Step], group: list[Element]) -> list[Step]:
@@ -222,26 +234,26 @@ def _closed(steps: list[Step], members: list[Step], group: list[Element]) -> lis
 
 def _in_order(steps: list[Step]) -> list[Step]:
     """Who reads something behind who puts it out; else as they stand."""
-    waiting, ordered = list(steps), []
-    while waiting:
-        made = {id(step): set(step.produced) for step in waiting}
+    pending, ordered = list(steps), []
+    while pending:
+        made = {id(step): set(step.produced) for step in pending}
         ready = next(
             step
-            for step in waiting
-            if not any(other is not step and made[id(other)].intersection(step.inputs) for other in waiting)
+            for step in pending
+            if not any(other is not step and made[id(other)].intersection(step.inputs) for other in pending)
         )
-        waiting.remove(ready)
+        pending.remove(ready)
         ordered.append(ready)
     return ordered
 
 
-def _island(elements: list[Element], why: dict[str, str], whole: Whole) -> Island:
+def _fragment(elements: list[Element], why: dict[str, str], graph: AppGraph) -> EngineFragment:
     members = {element.name for element in elements}
-    kept = [element for element in whole.elements if element.name in members]
+    kept = [element for element in graph.elements if element.name in members]
     names = {element.name for element in kept}
     made = {stream for element in kept for stream in element.writes}
-    others = {stream for element in whole.elements if element.name not in names for stream in element.writes}
-    others |= whole.bound
+    others = {stream for element in graph.elements if element.name not in names for stream in element.writes}
+    others |= graph.bound
     triggers = {element.name for element in kept if element.kind is ElementKind.TRIGGER}
     inputs = tuple(
         dict.fromkeys(
@@ -251,19 +263,21 @@ def _island(elements: list[Element], why: dict[str, str], whole: Whole) -> Islan
             if stream not in triggers and not stream.startswith("!")
         )
     )
-    island = Island(kept, tuple(s for s in inputs if s not in made or s in others), why=why)
+    fragment = EngineFragment(kept, tuple(s for s in inputs if s not in made or s in others), why=why)
     if not any(element.stateful for element in kept):
-        island.stateless = True
-        return island
-    unspread = next((element for element in kept if element.name in whole.unspread), None)
-    island.key = island_key(kept, island.inputs) if unspread is None else None
-    if island.key is None:
+        fragment.stateless = True
+        return fragment
+    unspread = next((element for element in kept if element.name in graph.unspread), None)
+    fragment.key = fragment_key(kept, fragment.inputs) if unspread is None else None
+    if fragment.key is None:
         blamed = next((element for element in kept if element.keys == ()), None)
         if blamed is not None:
-            island.blame, island.reason = blamed, blamed.reason
+            fragment.blame, fragment.reason = blamed, blamed.reason
         elif unspread is not None:
-            island.blame, island.reason = unspread, whole.unspread[unspread.name]
+            fragment.blame, fragment.reason = unspread, graph.unspread[unspread.name]
         else:
-            island.blame = next((e for e in kept if by_ranges(e)), None) or next(e for e in kept if e.keys is not None)
-            island.reason = "its elements have no key in common"
-    return island
+            fragment.blame = next((e for e in kept if by_ranges(e)), None) or next(
+                e for e in kept if e.keys is not None
+            )
+            fragment.reason = "its elements have no key in common"
+    return fragment

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from siddhi.planner.distribution.distribution import Element, KeyExpression, KeyPart
 
-__all__ = ["MOST_TRIES", "KeyChoices"]
+__all__ = ["MAX_TRIES", "KeyChoices"]
 
-MOST_TRIES = 1000
+MAX_TRIES = 1000
 """How many parts are tried beyond one for each element; then it counts as found that none fit. Only joins that go round in
 circles, by several equal attributes each, need more: they are a colouring of graphs, for which nobody knows a quick way."""
 
@@ -22,15 +22,15 @@ Key = KeyExpression | None
 
 
 @dataclass(slots=True)
-class _Open:
+class _Candidates:
     """What is still possible: parts by element, keys by stream."""
 
     parts: dict[str, tuple[KeyPart, ...]]
     keys: dict[str, set[Key]]
 
-    def deciding(self, name: str, part: KeyPart) -> _Open:
+    def with_choice(self, name: str, part: KeyPart) -> _Candidates:
         """A copy in which one element has this part."""
-        return _Open({**self.parts, name: (part,)}, {stream: set(keys) for stream, keys in self.keys.items()})
+        return _Candidates({**self.parts, name: (part,)}, {stream: set(keys) for stream, keys in self.keys.items()})
 
 
 class KeyChoices:
@@ -53,57 +53,59 @@ class KeyChoices:
             for stream, name, source, attribute in element.carries:
                 self._copies.setdefault((element.name, stream, name), {})[source] = attribute
 
-    def those_with(self, name: str, part: KeyPart) -> Iterator[dict[str, KeyPart]]:
+    def choices_with(self, name: str, part: KeyPart) -> Iterator[dict[str, KeyPart]]:
         """The part of each stateful element, where this one has this part: every choice that fits, in order."""
         parts = {element.name: element.keys or () for element in self._stateful}
-        waiting = [_Open({**parts, name: (part,)}, {})]
+        pending = [_Candidates({**parts, name: (part,)}, {})]
         tries = 0
-        while waiting and tries < MOST_TRIES + len(self._stateful):
+        while pending and tries < MAX_TRIES + len(self._stateful):
             tries += 1
-            open_ = waiting.pop()
-            if not self._narrowed(open_):
+            candidates = pending.pop()
+            if not self._narrowed(candidates):
                 continue
-            undecided = next((each for each, left in open_.parts.items() if len(left) > 1), None)
+            undecided = next((each for each, left in candidates.parts.items() if len(left) > 1), None)
             if undecided is None:
-                yield {each: left[0] for each, left in open_.parts.items()}
+                yield {each: left[0] for each, left in candidates.parts.items()}
                 continue
-            waiting += [open_.deciding(undecided, each) for each in reversed(open_.parts[undecided])]
+            pending += [candidates.with_choice(undecided, each) for each in reversed(candidates.parts[undecided])]
 
-    def _narrowed(self, open_: _Open) -> bool:
+    def _narrowed(self, candidates: _Candidates) -> bool:
         """Take away what fits nothing, until there is no more; whether something is left everywhere."""
         while True:
-            before = _size(open_)
+            before = _size(candidates)
             for element in self._stateful:
-                self._narrow_readings(element, open_)
-            for stream in tuple(open_.keys):
+                self._narrow_readings(element, candidates)
+            for stream in tuple(candidates.keys):
                 for filler in self._fillers.get(stream, ()):
-                    self._narrow_filler(filler, stream, open_)
-            if not all(open_.parts.values()) or not all(open_.keys.values()):
+                    self._narrow_filler(filler, stream, candidates)
+            if not all(candidates.parts.values()) or not all(candidates.keys.values()):
                 return False
-            if _size(open_) == before:
+            if _size(candidates) == before:
                 return True
 
-    def _narrow_readings(self, element: Element, open_: _Open) -> None:
+    def _narrow_readings(self, element: Element, candidates: _Candidates) -> None:
         """A stream has the key that those who read it separate by."""
         for stream in element.reads:
-            possible = {self._by[id(part)].get(stream) for part in open_.parts[element.name]}
+            possible = {self._by[id(part)].get(stream) for part in candidates.parts[element.name]}
             if stream in self._fillers or stream in self._read_by_stateless:
                 # What a shard puts out would have to reach others; what keeps no state would see its copies.
                 possible = {key for key in possible if key is not None and not key.labels}
-            keys = open_.keys[stream] = open_.keys[stream] & possible if stream in open_.keys else possible
-            open_.parts[element.name] = tuple(
-                part for part in open_.parts[element.name] if self._by[id(part)].get(stream) in keys
+            keys = candidates.keys[stream] = (
+                candidates.keys[stream] & possible if stream in candidates.keys else possible
+            )
+            candidates.parts[element.name] = tuple(
+                part for part in candidates.parts[element.name] if self._by[id(part)].get(stream) in keys
             )
 
-    def _narrow_filler(self, filler: Element, stream: str, open_: _Open) -> None:
+    def _narrow_filler(self, filler: Element, stream: str, candidates: _Candidates) -> None:
         """Who fills a stream passes its key on: by its own part, or, where it has none, from all that it reads."""
-        keys = open_.keys[stream]
+        keys = candidates.keys[stream]
         copies = {
             key: {} if key is None else self._copies.get((filler.name, stream, key.attribute), {}) for key in keys
         }
         if filler.keys is not None:
-            parts = open_.parts[filler.name]
-            open_.parts[filler.name] = tuple(
+            parts = candidates.parts[filler.name]
+            candidates.parts[filler.name] = tuple(
                 part for part in parts if any(self._passes_on(part, copies[key]) for key in keys)
             )
             keys.intersection_update({key for key in keys if any(self._passes_on(part, copies[key]) for part in parts)})
@@ -113,7 +115,9 @@ class KeyChoices:
                 key: KeyExpression(copied[source], copied[source]) for key, copied in copies.items() if source in copied
             }
             possible: set[Key] = set(wanted.values())
-            above = open_.keys[source] = open_.keys[source] & possible if source in open_.keys else possible
+            above = candidates.keys[source] = (
+                candidates.keys[source] & possible if source in candidates.keys else possible
+            )
             keys.intersection_update({key for key, above_key in wanted.items() if above_key in above})
 
     def _passes_on(self, part: KeyPart, copied: Mapping[str, str]) -> bool:
@@ -121,5 +125,5 @@ class KeyChoices:
         return any(source in by and by[source].attribute == attribute for source, attribute in copied.items())
 
 
-def _size(open_: _Open) -> tuple[int, int]:
-    return len(open_.keys), sum(map(len, open_.parts.values())) + sum(map(len, open_.keys.values()))
+def _size(candidates: _Candidates) -> tuple[int, int]:
+    return len(candidates.keys), sum(map(len, candidates.parts.values())) + sum(map(len, candidates.keys.values()))

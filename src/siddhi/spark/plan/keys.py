@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from siddhi.planner.distribution.distribution import Element, KeyExpression, KeyPart
 from siddhi.spark.plan.key_choices import KeyChoices
 
-__all__ = ["IslandKey", "island_key"]
+__all__ = ["FragmentKey", "fragment_key"]
 
 
 @dataclass(frozen=True, slots=True)
-class IslandKey:
+class FragmentKey:
     """Per stream from outside the expressions of the key, in one order; None: its rows go to every shard; none at all: to
     any, since only what keeps no state reads them. A row of a stream with labels goes to the shards of those that hold for it:
     to several, or to none."""
@@ -30,7 +30,7 @@ class IslandKey:
         return tuple(dict.fromkeys(label for labels in each for label, _ in labels))
 
     @property
-    def spreads(self) -> bool:
+    def multicasts(self) -> bool:
         """Whether a row may go to other than one shard."""
         return bool(self.labels) or any(keys is None for keys in self.streams.values())
 
@@ -39,7 +39,7 @@ class _Conflict(Exception):  # noqa: N818 - an answer, not an error
     pass
 
 
-def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandKey | None:
+def fragment_key(elements: Sequence[Element], outside: Collection[str]) -> FragmentKey | None:
     """The largest key by which all elements separate; None where there is none (or none is found, see
     :data:`siddhi.spark.plan.key_choices.MOST_TRIES`).
 
@@ -49,13 +49,13 @@ def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandK
     """
     stateful = [element for element in elements if element.keys is not None]
     if not stateful:
-        return IslandKey(dict.fromkeys(outside, ()))  # what they keep of an event is a matter of that event alone
+        return FragmentKey(dict.fromkeys(outside, ()))  # what they keep of an event is a matter of that event alone
     if any(not element.keys for element in stateful):
         return None
     found: list[dict[str, KeyExpression | None]] = []
     choices = KeyChoices(elements)
     for part in stateful[0].keys or ():
-        assignment = _assign(elements, choices.those_with(stateful[0].name, part))
+        assignment = _assign(elements, choices.choices_with(stateful[0].name, part))
         if assignment is not None and assignment not in found:
             found.append(assignment)
     for number, first in enumerate(found):
@@ -70,7 +70,7 @@ def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandK
         }
         keyed.update(dict.fromkeys(_replicated(first).intersection(outside)))
         if any(keyed.values()):
-            return IslandKey(keyed)
+            return FragmentKey(keyed)
     return None
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from siddhi.planner.plan.nodes import Plan
 
-__all__ = ["DOOR", "MARKED", "app_called"]
+__all__ = ["INPUT_STREAM", "TRACE", "app_called"]
 
-DOOR = "SparkRows"
+INPUT_STREAM = "SparkRows"
 """The stream through which rows of several streams come into an island."""
-MARKED = "SparkMarked"
+TRACE = "SparkMarked"
 """How streams begin that tell of which rows others come."""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from siddhi.planner.distribution.distribution import Element
 from siddhi.planner.plan.nodes import PartitionPlan, Plan, RangeKeyPlan
-from siddhi.spark.plan.catalyst_expressions import why_not_native
-from siddhi.spark.plan.edges import Whole
+from siddhi.spark.plan.catalyst_expressions import why_not_catalyst
+from siddhi.spark.plan.edges import AppGraph
 
 __all__ = ["by_ranges", "unspread_partitions"]
 
@@ -17,15 +17,15 @@ def by_ranges(element: Element) -> bool:
     return bool(element.keys) and all(any(key.labels for _, key in part.by) for part in element.keys or ())
 
 
-def unspread_partitions(plan: Plan, whole: Whole) -> Iterator[tuple[str, str]]:
+def unspread_partitions(plan: Plan, graph: AppGraph) -> Iterator[tuple[str, str]]:
     """The partitions that are not spread by their keys, and why; clauses."""
-    elements = {element.name: element for element in whole.elements}
+    elements = {element.name: element for element in graph.elements}
     for partition in plan.executions:
         if not isinstance(partition, PartitionPlan):
             continue
         element = elements[partition.name]
         foreign = _foreign(partition)
-        reader = whole.careful_reader(element) if by_ranges(element) else None
+        reader = graph.order_sensitive_reader(element) if by_ranges(element) else None
         if foreign:
             yield partition.name, foreign
         elif reader is not None:
@@ -43,7 +43,7 @@ def _foreign(partition: PartitionPlan) -> str:
         else:
             conditions = [(f"the key of {key.stream}", key.expression)]
         for what, condition in conditions:
-            why = why_not_native(condition)
+            why = why_not_catalyst(condition)
             if why is not None:
                 return f"{what} has {why}, and Spark must tell where a row belongs"
     return ""

@@ -10,39 +10,41 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from siddhi.planner.distribution.distribution import Element
-from siddhi.spark.plan.edges import Whole
-from siddhi.spark.plan.steps import Island, NativeStep, Step
+from siddhi.spark.plan.edges import AppGraph
+from siddhi.spark.plan.steps import CatalystStage, EngineFragment, Step
 
-__all__ = ["overtaken"]
+__all__ = ["reorder_conflicts"]
 
 
-def overtaken(steps: Sequence[Step], groups: Sequence[Sequence[Element]], whole: Whole) -> Iterator[tuple[str, str]]:
+def reorder_conflicts(
+    steps: Sequence[Step], groups: Sequence[Sequence[Element]], graph: AppGraph
+) -> Iterator[tuple[str, str]]:
     """The queries that would be overtaken as native steps, each with why; a clause.
 
     Args:
         groups: elements that share what they use.
     """
-    places = {element.name: place for place, element in enumerate(whole.elements)}
+    positions = {element.name: position for position, element in enumerate(graph.elements)}
     fellows = {element.name: group for group in groups for element in group}
-    natives = [step for step in steps if isinstance(step, NativeStep)]
-    for island in (step for step in steps if isinstance(step, Island)):
-        for step in natives:
-            for stream in set(step.inputs).intersection(island.inputs):
-                readers = [element for element in island.elements if stream in element.reads]
-                after = [element for element in readers if places[element.name] > places[step.element.name]]
+    stages = [step for step in steps if isinstance(step, CatalystStage)]
+    for fragment in (step for step in steps if isinstance(step, EngineFragment)):
+        for step in stages:
+            for stream in set(step.inputs).intersection(fragment.inputs):
+                readers = [element for element in fragment.elements if stream in element.reads]
+                after = [element for element in readers if positions[element.name] > positions[step.element.name]]
                 if not after or len(after) == len(readers):
                     continue
-                reached = _readers(_led_to(natives, step), island.elements)
-                one, other = _met(after, whole.elements, fellows), _met(reached, whole.elements, fellows)
-                if not one.keys().isdisjoint(other.keys() & whole.careful):
+                reached = _readers(_led_to(stages, step), fragment.elements)
+                one, other = _met(after, graph.elements, fellows), _met(reached, graph.elements, fellows)
+                if not one.keys().isdisjoint(other.keys() & graph.order_sensitive):
                     yield step.element.name, f"what it puts out comes before what {after[0].name} makes of '{stream}'"
 
 
-def _led_to(natives: Sequence[NativeStep], first: NativeStep) -> Collection[str]:
+def _led_to(stages: Sequence[CatalystStage], first: CatalystStage) -> Collection[str]:
     """The streams that get rows from a native step, through others of them, too."""
     streams = set(first.produced)
     while True:
-        more = {name for step in natives if streams.intersection(step.inputs) for name in step.produced}
+        more = {name for step in stages if streams.intersection(step.inputs) for name in step.produced}
         if more <= streams:
             return streams
         streams |= more
@@ -57,10 +59,10 @@ def _met(
 ) -> Mapping[str, Element]:
     """Some elements, by name, with those that see anything of what they put out or change."""
     found: dict[str, Element] = {}
-    waiting = list(first)
-    while waiting:
-        element = waiting.pop()
+    pending = list(first)
+    while pending:
+        element = pending.pop()
         if element.name not in found:
             found[element.name] = element
-            waiting += [*fellows[element.name], *_readers(element.writes, elements)]
+            pending += [*fellows[element.name], *_readers(element.writes, elements)]
     return found

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from siddhi.planner.distribution.distribution import Element
-from siddhi.spark.plan.catalyst_forms import Native
-from siddhi.spark.plan.keys import IslandKey
+from siddhi.spark.plan.catalyst_forms import CatalystForm
+from siddhi.spark.plan.keys import FragmentKey
 
-__all__ = ["Island", "Layout", "NativeStep", "Spread", "Step"]
+__all__ = ["CatalystStage", "EngineFragment", "Layout", "Partitioning", "Step"]
 
 
 @dataclass(frozen=True, slots=True)
-class NativeStep:
+class CatalystStage:
     """A query or aggregation that is a Catalyst plan."""
 
     element: Element
-    native: Native
+    form: CatalystForm
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -30,16 +30,16 @@ class NativeStep:
         return self.element.writes
 
 
-class Spread(Enum):
+class Partitioning(Enum):
     """Over what the rows of an island are spread."""
 
-    ANYWHERE = "anywhere"
-    KEYED = "shards"
+    UNSPECIFIED = "anywhere"
+    HASH = "shards"
     SINGLE = "one shard"
 
 
 @dataclass(slots=True, eq=False)
-class Island:
+class EngineFragment:
     """What runs together in engines, one per shard.
 
     Attributes:
@@ -55,7 +55,7 @@ class Island:
 
     elements: list[Element]
     inputs: tuple[str, ...] = ()
-    key: IslandKey | None = None
+    key: FragmentKey | None = None
     stateless: bool = False
     why: dict[str, str] = field(default_factory=dict)
     reason: str = ""
@@ -73,19 +73,19 @@ class Island:
         return tuple(dict.fromkeys(name for element in self.elements for name in element.writes))
 
     @property
-    def spread(self) -> Spread:
+    def partitioning(self) -> Partitioning:
         """Over what its rows are spread."""
         if self.stateless:
-            return Spread.ANYWHERE
-        return Spread.SINGLE if self.key is None else Spread.KEYED
+            return Partitioning.UNSPECIFIED
+        return Partitioning.SINGLE if self.key is None else Partitioning.HASH
 
     @property
     def is_single(self) -> bool:
         """Whether all rows go to one shard."""
-        return self.spread is Spread.SINGLE
+        return self.partitioning is Partitioning.SINGLE
 
 
-Step = NativeStep | Island
+Step = CatalystStage | EngineFragment
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ class Layout:
     bound: frozenset[str] = frozenset()
 
     @property
-    def islands(self) -> tuple[Island, ...]:
+    def fragments(self) -> tuple[EngineFragment, ...]:
         """The engine islands, in the order of the flow."""
-        return tuple(step for step in self.steps if isinstance(step, Island))
+        return tuple(step for step in self.steps if isinstance(step, EngineFragment))
 
     @property
-    def native_steps(self) -> tuple[NativeStep, ...]:
+    def catalyst_stages(self) -> tuple[CatalystStage, ...]:
         """The native steps, in the order of the flow."""
-        return tuple(step for step in self.steps if isinstance(step, NativeStep))
+        return tuple(step for step in self.steps if isinstance(step, CatalystStage))

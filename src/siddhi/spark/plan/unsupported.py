@@ -10,14 +10,14 @@ from siddhi.planner.plan.graph import expressions_of
 from siddhi.planner.plan.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan
 from siddhi.planner.plan.walk import walk
 from siddhi.query_api.span import Span
-from siddhi.spark.plan.fragments import Island, Layout
-from siddhi.spark.plan.naming import DOOR, MARKED
+from siddhi.spark.plan.fragments import EngineFragment, Layout
+from siddhi.spark.plan.naming import INPUT_STREAM, TRACE
 from siddhi.spark.plan.ranges import by_ranges
 
 __all__ = ["refuse", "refuse_stored_aggregations", "require_batches", "require_jvm", "warnings_of"]
 
 
-_OWN_NAMES = (DOOR, MARKED)
+_OWN_NAMES = (INPUT_STREAM, TRACE)
 """How streams and queries begin that islands have beside those of the app."""
 
 
@@ -33,7 +33,7 @@ def refuse(plan: Plan, layout: Layout, *, flush: bool, tells_case: bool = False)
     Raises:
         SparkLoweringError: something does; its ``refusals`` have places and hints.
     """
-    errors = [*_refusals(plan, layout, flush=flush), *_names_taken(plan, layout, tells_case=tells_case)]
+    errors = [*_unsupported(plan, layout, flush=flush), *_names_taken(plan, layout, tells_case=tells_case)]
     found = [error.located(source=plan.app.source, app=plan.app.name) for error in errors]
     if found:
         raise SparkLoweringError(found)
@@ -43,7 +43,7 @@ def _error(code: str, message: str, span: Span | None, hint: str) -> SiddhiAppEr
     return SiddhiAppCreationError(message, code=code, span=span, hint=hint)
 
 
-def _refusals(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppError]:
+def _unsupported(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppError]:
     for trigger in plan.triggers.values():
         if trigger.every_ms is None:
             yield _error(
@@ -64,7 +64,7 @@ def _refusals(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppE
     for window in plan.windows.values():
         if window.window.window.takes_cron:
             yield _error("E402", "a cron window follows the wall clock, not event time", window.span, "use timeBatch")
-    written = {t for i in layout.islands for e in i.elements for t in e.tables} - set(layout.read_only)
+    written = {t for i in layout.fragments for e in i.elements for t in e.tables} - set(layout.read_only)
     for table in plan.tables.values():
         if table.store is not None and table.owner is None:
             verb = "written to by every worker" if table.id in written else "read by every worker on its own"
@@ -90,8 +90,8 @@ def _refusals(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppE
                 f"use action='stream' and take !{stream.id} as an output",
             )
     if flush:
-        for island in layout.islands:
-            for element in island.elements:
+        for fragment in layout.fragments:
+            for element in fragment.elements:
                 if element.endless:
                     yield _error(
                         "E404",
@@ -138,14 +138,14 @@ def _names_taken(plan: Plan, layout: Layout, *, tells_case: bool) -> Iterator[Si
                 yield _error("E411", message, span, "rename one, or set spark.sql.caseSensitive to true")
 
 
-def refuse_stored_aggregations(plan: Plan, islands: Iterable[Island]) -> None:
+def refuse_stored_aggregations(plan: Plan, fragments: Iterable[EngineFragment]) -> None:
     """Whether islands would have their workers fill tables of one store.
 
     Raises:
         SparkLoweringError: they would.
     """
     found = []
-    for name in (name for island in islands for name in island.names if name in plan.aggregations):
+    for name in (name for fragment in fragments for name in fragment.names if name in plan.aggregations):
         aggregation = plan.aggregations[name]
         store = next((held for table in aggregation.tables if (held := plan.tables[table].store) is not None), None)
         if store is not None:
@@ -217,26 +217,26 @@ def warnings_of(plan: Plan, layout: Layout, *, strict: bool, shards: int) -> lis
             f"{name} calls {function}(), which is not deterministic: work that Spark does again may come out otherwise"
         )
         found.append((message, span, "a function of its arguments alone is declared deterministic=True"))
-    for island in layout.islands:
-        if island.is_single:
-            assert island.blame is not None
-            runs = "runs" if len(island.names) == 1 else "run"
-            message = f"{', '.join(island.names)} {runs} on one shard: {island.reason}"
+    for fragment in layout.fragments:
+        if fragment.is_single:
+            assert fragment.blame is not None
+            runs = "runs" if len(fragment.names) == 1 else "run"
+            message = f"{', '.join(fragment.names)} {runs} on one shard: {fragment.reason}"
             hint = "partition by a key to run in parallel"
-            if by_ranges(island.blame):
+            if by_ranges(fragment.blame):
                 hint = "where no row is in two ranges, partition by their name: with (ifThenElse(..., 'high', 'low') of ...)"
-            found.append((message, island.blame.span, hint))
-        elif not island.stateless and shards > 1:
-            found += _purged_by_shard(plan, island)
+            found.append((message, fragment.blame.span, hint))
+        elif not fragment.stateless and shards > 1:
+            found += _purged_by_shard(plan, fragment)
     if strict and found:
         errors = [_error("E410", message, span, hint) for message, span, hint in found]
         raise SparkLoweringError([error.located(source=plan.app.source, app=plan.app.name) for error in errors])
     return [message for message, _, _ in found]
 
 
-def _purged_by_shard(plan: Plan, island: Island) -> Iterator[tuple[str, Span | None, str]]:
+def _purged_by_shard(plan: Plan, fragment: EngineFragment) -> Iterator[tuple[str, Span | None, str]]:
     for partition in plan.executions:
-        if isinstance(partition, PartitionPlan) and partition.purge is not None and partition.name in island.names:
+        if isinstance(partition, PartitionPlan) and partition.purge is not None and partition.name in fragment.names:
             message = (
                 f"{partition.name} purges idle keys at times counted from the first event of each shard, so that what it "
                 "puts out for a key that comes back may depend on the number of shards"

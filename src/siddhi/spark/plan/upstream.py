@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from siddhi.planner.plan.nodes import Plan
-from siddhi.spark.plan.steps import Island, Layout, Step
+from siddhi.spark.plan.steps import EngineFragment, Layout, Step
 
 __all__ = ["is_fed", "require_fed", "sources_above", "tables_above", "unfed", "unread"]
 
@@ -15,8 +15,8 @@ def sources_above(plan: Plan, layout: Layout, stream: str, *, bound: Collection[
 
     A stream that is bound or that the clock fills is one of them itself, whatever queries add to it.
     """
-    elements = [element for island in layout.islands for element in island.elements]
-    elements += [step.element for step in layout.native_steps]
+    elements = [element for fragment in layout.fragments for element in fragment.elements]
+    elements += [step.element for step in layout.catalyst_stages]
     found: set[str] = set()
     met: set[str] = set()
     pending = [stream]
@@ -47,7 +47,7 @@ def tables_above(layout: Layout, streams: Iterable[str], *, elements: Collection
     while more:
         more = False
         for step in layout.steps:
-            own = step.elements if isinstance(step, Island) else [step.element]
+            own = step.elements if isinstance(step, EngineFragment) else [step.element]
             made = {stream.removeprefix("!") for stream in step.produced}
             if step in taken or not (made & wanted or any(element.name in elements for element in own)):
                 continue
@@ -79,15 +79,15 @@ def require_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str])
 
 def unfed(plan: Plan, layout: Layout) -> list[str]:
     """Streams that no query fills."""
-    made = {stream for island in layout.islands for stream in island.produced}
-    made |= {stream for step in layout.native_steps for stream in step.element.writes}
+    made = {stream for fragment in layout.fragments for stream in fragment.produced}
+    made |= {stream for step in layout.catalyst_stages for stream in step.element.writes}
     return [name for name in plan.streams if name not in made and not name.startswith("!")]
 
 
 def unread(plan: Plan, layout: Layout) -> list[str]:
     """Streams that queries fill and nobody reads."""
-    elements = [element for island in layout.islands for element in island.elements]
-    elements += [step.element for step in layout.native_steps]
+    elements = [element for fragment in layout.fragments for element in fragment.elements]
+    elements += [step.element for step in layout.catalyst_stages]
     read = {name for element in elements for name in element.reads}
     made = dict.fromkeys(name for element in elements for name in element.writes)
     return [name for name in made if name not in read and name in plan.streams]

@@ -19,7 +19,7 @@ from siddhi.query_api.definition import Attribute, StreamDefinition
 from siddhi.query_api.span import Span
 from siddhi.spark.sources.locations import relation
 from siddhi.spark.sources.option_values import value_instead
-from siddhi.spark.sources.options import KAFKA_REFUSED, unknown_option
+from siddhi.spark.sources.options import KAFKA_UNSUPPORTED, unknown_option
 from siddhi.types import AttributeType
 
 __all__ = [
@@ -221,7 +221,7 @@ def _mistakes(connector: Connector, attributes: Sequence[Attribute]) -> Iterator
         instead = unknown_option(connector.direction, connector.type, connector.format, name, own)
         if instead is not None:
             yield mistake(f"{what} knows no option '{name}'", instead)
-        elif name.lower() in KAFKA_REFUSED:
+        elif name.lower() in KAFKA_UNSUPPORTED:
             yield mistake(f"{what}: Spark sets '{name}' itself", "where to begin is startingOffsets='earliest'")
         elif name.lower() == "mode" and options[name].upper() not in MODES:
             yield mistake(f"{what}: there is no mode '{options[name]}'", f"mode is {', '.join(MODES)}")

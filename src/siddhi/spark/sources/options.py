@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from siddhi.errors import did_you_mean
 
-__all__ = ["KAFKA_REFUSED", "unknown_option"]
+__all__ = ["KAFKA_UNSUPPORTED", "unknown_option"]
 
 _FILES = (
     "pathGlobFilter recursiveFileLookup modifiedBefore modifiedAfter ignoreCorruptFiles ignoreMissingFiles basePath "
@@ -47,7 +47,7 @@ _KNOWN: Mapping[tuple[str, str, str], str] = {
     ("sink", "log", ""): "",
 }
 _PREFIXES = {"file": ("parquet.", "orc.", "fs.", "dfs."), "kafka": ("kafka.",)}
-KAFKA_REFUSED = (
+KAFKA_UNSUPPORTED = (
     "kafka.auto.offset.reset",
     "kafka.enable.auto.commit",
     "kafka.interceptor.classes",

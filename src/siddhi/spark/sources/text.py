@@ -28,7 +28,7 @@ _IN_WORDS = {
     AttributeType.BOOL: "a bool (true or false)",
 }
 _TIME_IN_WORDS = "a time (milliseconds since 1970, or ISO 8601 such as 2013-03-04T05:17:00Z)"
-_WHOLE = r"^[ \t]*-?[0-9]+[ \t]*\z"
+_INTEGERS = r"^[ \t]*-?[0-9]+[ \t]*\z"
 """Whole numbers; ``$`` would let a line break pass."""
 _HEXADECIMAL = r"^[ \t]*0[xX][0-9a-fA-F]{{1,{digits}}}[ \t]*\z"
 _JAVA_ONLY = r"[0-9.][dDfF][ \t]*\z|[xX]|[\x00-\x08\x0a-\x1f\x7f]"
@@ -125,7 +125,7 @@ def _parsed(cell: Column, kind: AttributeType, *, is_json: bool) -> Column:
             beyond = cell.rlike("[0-9]") & (F.abs(cell.try_cast("double")) == float("inf"))
             return F.when(~F.coalesce(beyond, F.lit(False)), exact)
         return F.coalesce(exact, F.when(cell.rlike(_NOT_A_NUMBER), F.lit(float("nan")).cast(SPARK_TYPES[kind])))
-    exact = F.when(cell.rlike(_WHOLE), value)
+    exact = F.when(cell.rlike(_INTEGERS), value)
     return exact if is_json else F.coalesce(exact, _hexadecimal(cell, kind))
 
 
@@ -146,7 +146,7 @@ def _instant(cell: Column) -> Column:
     whole = F.concat(local, F.substring(F.lit(_MIDNIGHT), F.length(local) + 1, F.lit(len(_MIDNIGHT))))
     instant = F.concat(whole, F.when(zone == "", "Z").otherwise(zone))
     said = F.when(text.rlike(_INSTANT), F.unix_millis(F.try_to_timestamp(instant)))
-    return F.when(text.rlike(_WHOLE), text.try_cast("bigint")).otherwise(said)
+    return F.when(text.rlike(_INTEGERS), text.try_cast("bigint")).otherwise(said)
 
 
 def _said(column: str | None, cell: Column, expected: str) -> Column:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.streaming.plan import Streaming
-from siddhi.spark.workers.record_batch import unpack_late, unpack_output
+from siddhi.spark.workers.record_batch import decode_late, decode_output
 from siddhi.spark.workers.stateful import LATE
 from siddhi.types import AttributeType
 
@@ -31,10 +31,10 @@ def rows_of(streaming: Streaming, frame: DataFrame, stream: str, numbers: Sequen
         numbers: under which it is put out.
     """
     attributes = streaming.plan.streams[stream].attributes
-    _, island, place = streaming.streaming.outputs[numbers[0]]
-    shape = streaming.streaming.programs[island].outputs[place]
+    _, fragment, place = streaming.streaming.outputs[numbers[0]]
+    shape = streaming.streaming.programs[fragment].outputs[place]
     schema = ", ".join(["__t bigint", *(f"c{n} {SPARK_TYPES[a.type]}" for n, a in enumerate(attributes))])
-    rows = frame.where(F.col("out").isin(list(numbers))).select("rows").mapInArrow(unpack_output(shape), schema)
+    rows = frame.where(F.col("out").isin(list(numbers))).select("rows").mapInArrow(decode_output(shape), schema)
     return rows.select(
         *(F.col(f"c{n}").alias(a.name) for n, a in enumerate(attributes)), F.col("__t").alias("_timestamp")
     )
@@ -48,14 +48,14 @@ def late_rows_of(streaming: Streaming, frame: DataFrame, stream: str) -> DataFra
         frame: what the operator put out.
         stream: that is bound.
     """
-    teller = streaming.teller(stream)
-    assert teller is not None, "who asks for late rows plans for them"
-    number, at = teller
+    late_reporter = streaming.late_reporter(stream)
+    assert late_reporter is not None, "who asks for late rows plans for them"
+    number, at = late_reporter
     program = streaming.streaming.programs[number]
     places = program.inputs[at][1]
     attributes = streaming.plan.streams[stream].attributes
     schema = ", ".join(["__t bigint", *(f"c{n} {SPARK_TYPES[AttributeType(k)]}" for n, k in enumerate(program.kinds))])
-    unpack = unpack_late(program.kinds, streaming.ordering, list(streaming.plan.streams).index(stream))
+    unpack = decode_late(program.kinds, streaming.ordering, list(streaming.plan.streams).index(stream))
     rows = frame.where(F.col("out") == LATE + number).select("rows").mapInArrow(unpack, schema)
     if len(program.inputs) > 1:
         rows = rows.where(F.col("c0") == at)

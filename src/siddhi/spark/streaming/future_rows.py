@@ -7,14 +7,14 @@ from pyspark.sql import functions as F
 
 from siddhi.spark.workers.late import LatePolicy
 
-__all__ = ["AHEAD", "behind_clock"]
+__all__ = ["FUTURE_ROWS", "drop_future_rows"]
 
-AHEAD = "ahead_of_clock_"
+FUTURE_ROWS = "ahead_of_clock_"
 """Start of the names under which Spark counts them, stream by stream."""
 _FLAG = "__ahead"
 
 
-def behind_clock(
+def drop_future_rows(
     frame: DataFrame, time: Column, limit_ms: int, *, stream: str, app: str, late: LatePolicy
 ) -> DataFrame:
     """The rows that are not further ahead of the clock than this; it stands still within a micro-batch, also when that is
@@ -37,6 +37,6 @@ def behind_clock(
             F.lit(" (late='error')"),
         )
         ahead = F.when(ahead, F.raise_error(message).cast("boolean")).otherwise(F.lit(False))
-    marked = frame.withColumn(_FLAG, ahead)
-    counted = marked.observe(f"{AHEAD}{stream}", F.count_if(F.col(_FLAG)).alias("n"))
+    trace = frame.withColumn(_FLAG, ahead)
+    counted = trace.observe(f"{FUTURE_ROWS}{stream}", F.count_if(F.col(_FLAG)).alias("n"))
     return counted.where(~F.col(_FLAG)).drop(_FLAG)

@@ -13,7 +13,7 @@ __all__ = ["IdleInputs", "IdleWatch", "reported"]
 
 _LEAST_STEP = 1.0
 """Seconds between two marks of a stream, at least."""
-_LASTING = 3
+_ERROR_AFTER = 3
 """Looks that fail in a row until it is an error."""
 
 logger = logging.getLogger("siddhi")
@@ -35,16 +35,16 @@ class IdleInputs:
     def __init__(
         self,
         graces: Mapping[str, int],
-        patience: Mapping[str, float],
+        max_idle: Mapping[str, float],
         now: float,
         *,
         latest: Mapping[str, int] | None = None,
     ) -> None:
         self._graces = dict(graces)
-        self._patience = dict(patience)
+        self._max_idle = dict(max_idle)
         self._moved = dict.fromkeys(graces, now)
         self._latest = {name: at for name, at in (latest or {}).items() if name in graces}
-        self._marked: dict[str, int] = {}
+        self._punctuated: dict[str, int] = {}
         self._written: dict[str, float] = {}
 
     def saw(self, stream: str, latest: int, now: float) -> None:
@@ -55,11 +55,11 @@ class IdleInputs:
     def noted(self, stream: str, at: int) -> None:
         """A mark at this event time (ms) is there, whoever wrote it."""
         watermark = at - self._graces[stream]
-        self._marked[stream] = max(watermark, self._marked.get(stream, watermark))
+        self._punctuated[stream] = max(watermark, self._punctuated.get(stream, watermark))
 
-    def marks(self, now: float) -> dict[str, int]:
+    def punctuations(self, now: float) -> dict[str, int]:
         """The marks that are to be written now: event times in ms, by stream; :meth:`wrote` says that one was."""
-        idle = [name for name, patience in self._patience.items() if now - self._moved[name] >= patience]
+        idle = [name for name, max_idle in self._max_idle.items() if now - self._moved[name] >= max_idle]
         reached = {name: self._reached(name) for name in self._graces}
         going = [reached[name] for name in self._graces if name not in idle]
         known = [at for at in going if at is not None]
@@ -67,13 +67,13 @@ class IdleInputs:
             return {}  # nobody knows how far those are
         if not going:
             known = [at + 1 for at in self._latest.values()]
-            known = [max([*known, *self._marked.values()])] if known or self._marked else []
+            known = [max([*known, *self._punctuated.values()])] if known or self._punctuated else []
         if not known:
             return {}
         goal = min(known)
         found = {}
         for name in idle:
-            if now - self._written.get(name, -math.inf) < max(_LEAST_STEP, self._patience[name] / 2):
+            if now - self._written.get(name, -math.inf) < max(_LEAST_STEP, self._max_idle[name] / 2):
                 continue  # each mark is a file, and a micro-batch
             at = reached[name]
             if at is None or goal > at:
@@ -87,7 +87,7 @@ class IdleInputs:
 
     def _reached(self, stream: str) -> int | None:
         """The watermark of a stream, by its rows and marks; None where there are none."""
-        found = [self._marked[stream]] if stream in self._marked else []
+        found = [self._punctuated[stream]] if stream in self._punctuated else []
         if stream in self._latest:
             found.append(self._latest[stream] - self._graces[stream])
         return max(found, default=None)
@@ -109,7 +109,7 @@ class IdleWatch(threading.Thread):
         self,
         inputs: IdleInputs,
         reports: Callable[[], Iterable[tuple[int, Mapping[str, int | None]]]],
-        marked: Callable[[], Mapping[str, int]],
+        punctuated: Callable[[], Mapping[str, int]],
         write: Callable[[str, int], None],
         is_active: Callable[[], bool],
         step: float,
@@ -117,7 +117,7 @@ class IdleWatch(threading.Thread):
         super().__init__(name="siddhi-idle-inputs", daemon=True)
         self._inputs = inputs
         self._reports = reports
-        self._marked = marked
+        self._punctuated = punctuated
         self._write = write
         self._is_active = is_active
         self._step = step
@@ -132,7 +132,7 @@ class IdleWatch(threading.Thread):
                 failed = 0
             except Exception as error:  # noqa: BLE001 - whatever a file system or Spark fails with may be over at the next look
                 failed += 1
-                level = logging.WARNING if failed < _LASTING else logging.ERROR
+                level = logging.WARNING if failed < _ERROR_AFTER else logging.ERROR
                 told = "time of streams that stand still could not be moved, %d times in a row: %s"
                 logger.log(level, told, failed, error)
             time.sleep(self._step)
@@ -152,10 +152,10 @@ class IdleWatch(threading.Thread):
                 for stream, latest in times.items():
                     if latest is not None:
                         self._inputs.saw(stream, latest, now)
-        for stream, at in self._marked().items():
+        for stream, at in self._punctuated().items():
             self._inputs.noted(stream, at)
         errors = []
-        for stream, at in self._inputs.marks(now).items():
+        for stream, at in self._inputs.punctuations(now).items():
             try:
                 self._write(stream, at)
             except Exception as error:  # noqa: BLE001 - the others are not to wait for it

@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from siddhi.spark import files
-from siddhi.spark.checkpoint.punctuation import last_mark
+from siddhi.spark.checkpoint.punctuation import last_punctuation
 from siddhi.spark.checkpoint.stored import committed
-from siddhi.spark.streaming.future_rows import AHEAD
+from siddhi.spark.streaming.future_rows import FUTURE_ROWS
 
-__all__ = ["LastTimes", "ahead_of_batch", "last_time_in_log", "logged_watermark", "times_of_batch"]
+__all__ = ["LastTimes", "future_rows_of_batch", "last_time_in_log", "logged_watermark", "times_of_batch"]
 
 logger = logging.getLogger("siddhi")
 
@@ -57,7 +57,7 @@ def last_time_in_log(spark: SparkSession, checkpoint: str, stream: str, grace: i
     watermark = logged_watermark(spark, checkpoint)
     if watermark is None:
         return None
-    mark = last_mark(spark, checkpoint, stream)
+    mark = last_punctuation(spark, checkpoint, stream)
     if watermark > 0 and (mark is None or watermark + grace > mark):
         return watermark + grace
     waiting = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
@@ -82,9 +82,9 @@ def times_of_batch(query: Any) -> dict[str, int | None]:
     return _observed(query, "siddhi_")
 
 
-def ahead_of_batch(query: Any) -> int:
+def future_rows_of_batch(query: Any) -> int:
     """How many rows ahead of the clock the batch that a query of Spark is at work on has left out so far."""
-    return sum(n or 0 for n in _observed(query, AHEAD).values())
+    return sum(n or 0 for n in _observed(query, FUTURE_ROWS).values())
 
 
 def _observed(query: Any, prefix: str) -> dict[str, int | None]:

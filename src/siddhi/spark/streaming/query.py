@@ -18,7 +18,7 @@ from siddhi.spark.failures import cleared_away, message_of, run_error, run_error
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.sinks.declared import CountingSink
 from siddhi.spark.streaming.emitted_rows import late_rows_of, numbers_of, rows_of
-from siddhi.spark.streaming.last_times import LastTimes, ahead_of_batch, times_of_batch
+from siddhi.spark.streaming.last_times import LastTimes, future_rows_of_batch, times_of_batch
 from siddhi.spark.streaming.plan import Streaming
 from siddhi.spark.workers.late import late_stream
 from siddhi.spark.workers.stateful import LATE
@@ -109,7 +109,7 @@ def start_query(
     """
     started = SparkQuery(streaming.plan.name, None)
     if streaming.streaming.programs:
-        frame, take = streaming.released(spark), _taking(streaming, sinks, started, times)
+        frame, take = streaming.emitted(spark), _taking(streaming, sinks, started, times)
     else:
         ((source, base),) = streaming.bases(spark).items()
         frame, take = base.frame, _plain(streaming, source, base, sinks, started)
@@ -139,7 +139,7 @@ def _plain(
 
     def take(frame: DataFrame, batch: int) -> None:
         bases = {source: Base(frame, base.source, base.sequence)}
-        if len(sinks) > 1 or streaming.max_ahead is not None:  # what is read twice is counted twice
+        if len(sinks) > 1 or streaming.max_future_ms is not None:  # what is read twice is counted twice
             frame.persist()
         try:
             for stream, sink in sinks.items():
@@ -148,7 +148,7 @@ def _plain(
                 with _blamed(f"sink of '{stream}'", batch, started):
                     n = 0 if rows is None else _given(sink, rows, batch)
                 started.written[stream] = started.written.get(stream, 0) + n
-            _count_ahead(streaming, started)
+            _count_future_rows(streaming, started)
         finally:
             frame.unpersist()
 
@@ -186,10 +186,10 @@ def _given(sink: Sink, rows: DataFrame, batch: int) -> int:
         rows.unpersist()
 
 
-def _count_ahead(streaming: Streaming, started: SparkQuery) -> None:
+def _count_future_rows(streaming: Streaming, started: SparkQuery) -> None:
     """Add what the rows of this batch, which have been read, left out."""
-    if streaming.max_ahead is not None and started._begun.wait(60):
-        started.ahead_rows += ahead_of_batch(started.query)
+    if streaming.max_future_ms is not None and started._begun.wait(60):
+        started.ahead_rows += future_rows_of_batch(started.query)
 
 
 def _taking(
@@ -209,7 +209,7 @@ def _taking(
             if times is not None and started._begun.wait(60):
                 with _blamed("times of streams", batch, started):
                     times.note(times_of_batch(started.query))
-            _count_ahead(streaming, started)
+            _count_future_rows(streaming, started)
             for out, n in counts.items():
                 if out >= LATE:
                     started.late_rows += n
@@ -217,8 +217,8 @@ def _taking(
                 bound = late_stream(stream, streaming.late)
                 numbers = [n for n in numbers_of(streaming, stream) if n in counts]
                 if bound is not None:
-                    teller = streaming.teller(bound)
-                    if teller is not None and LATE + teller[0] in counts:
+                    late_reporter = streaming.late_reporter(bound)
+                    if late_reporter is not None and LATE + late_reporter[0] in counts:
                         with _blamed(f"sink of '{stream}'", batch, started):
                             sink(late_rows_of(streaming, frame, bound), batch)
                 elif numbers:

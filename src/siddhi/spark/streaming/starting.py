@@ -15,10 +15,9 @@ from siddhi.spark import files
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import Settings
-from siddhi.spark.checkpoint.key_ranges import slot_of
+from siddhi.spark.checkpoint.key_ranges import key_range_of
 from siddhi.spark.checkpoint.manifest import (
     Manifest,
-    agreed,
     forget_manifest,
     mark_closed,
     mark_closing,
@@ -27,12 +26,19 @@ from siddhi.spark.checkpoint.manifest import (
     refuse_lost_rows,
     refuse_moved_rows,
     require_open,
+    updated_manifest,
     write_manifest,
 )
-from siddhi.spark.checkpoint.punctuation import clock_of, delete_marks, last_mark, make_folders, write_mark
+from siddhi.spark.checkpoint.punctuation import (
+    clock_of,
+    delete_punctuations,
+    last_punctuation,
+    make_folders,
+    write_punctuation,
+)
 from siddhi.spark.checkpoint.stored import committed
 from siddhi.spark.plan.added_columns import require_no_batch, require_no_timestamp
-from siddhi.spark.plan.fragments import Island, Layout
+from siddhi.spark.plan.fragments import EngineFragment, Layout
 from siddhi.spark.plan.output_types import refuse_objects
 from siddhi.spark.plan.unsupported import refuse_stored_aggregations
 from siddhi.spark.plan.upstream import require_fed
@@ -51,7 +57,7 @@ from siddhi.spark.workers.shard_range import ShardRange
 
 __all__ = ["Starter"]
 
-_FAR = 253_370_764_800_000
+_END_OF_TIME = 253_370_764_800_000
 """9999-01-01 in ms."""
 
 
@@ -88,14 +94,14 @@ class Starter:
         before = read_manifest(self.spark, checkpoint)
         partitions = self._tasks(before)
         asked = self._manifest(checkpoint, streaming_plan, partitions)
-        manifest, places = agreed(checkpoint, before, asked, evolve=evolve)
-        slots = [manifest.slots[place] for place in places]
-        ranges = tuple(slot.shard_range for slot in slots)
+        manifest, indexes = updated_manifest(checkpoint, before, asked, evolve=evolve)
+        key_ranges = [manifest.key_ranges[index] for index in indexes]
+        ranges = tuple(key_range.shard_range for key_range in key_ranges)
         was_closed = require_open(self.spark, checkpoint, reopen=reopen, closing=closing)
         if before is not None and not evolve:
             refuse_lost_rows(self.spark, checkpoint, before, manifest)
         if before is not None:
-            refuse_moved_rows(self.spark, checkpoint, before, asked.slots, places)
+            refuse_moved_rows(self.spark, checkpoint, before, asked.key_ranges, indexes)
         planned = committed(self.spark, checkpoint)[1]
         last = None if planned is None else planned + manifest.first_batch
         owner = Owner(checkpoint, manifest.id, tuple(manifest.parents), last)
@@ -166,22 +172,22 @@ class Starter:
 
     def _remind(self, checkpoint: str, times: LastTimes) -> None:
         """Tell Spark how far every stream was: it only remembers how far all were, and would wait for each to go on."""
-        marks = self._marks(checkpoint)
+        punctuations = self._punctuations(checkpoint)
         if len(self.bindings) == 1:
-            for stream, at in marks.items():  # noted, and perhaps not written
+            for stream, at in punctuations.items():  # noted, and perhaps not written
                 if at - self._graces()[stream] > (logged_watermark(self.spark, checkpoint) or 0):
-                    write_mark(self.spark, checkpoint, stream, at)
+                    write_punctuation(self.spark, checkpoint, stream, at)
             return
         for stream in self.bindings:
-            known = [times.times.get(stream), marks.get(stream)]
+            known = [times.times.get(stream), punctuations.get(stream)]
             latest = max((at for at in known if at is not None), default=None)
             if latest is not None:
-                delete_marks(self.spark, checkpoint, stream, latest)  # of former starts
-                write_mark(self.spark, checkpoint, stream, latest)
+                delete_punctuations(self.spark, checkpoint, stream, latest)  # of former starts
+                write_punctuation(self.spark, checkpoint, stream, latest)
 
-    def _marks(self, checkpoint: str) -> dict[str, int]:
+    def _punctuations(self, checkpoint: str) -> dict[str, int]:
         """The last mark of every stream that has one."""
-        found = {stream: last_mark(self.spark, checkpoint, stream) for stream in self.bindings}
+        found = {stream: last_punctuation(self.spark, checkpoint, stream) for stream in self.bindings}
         return {stream: at for stream, at in found.items() if at is not None}
 
     def _idle(self, times: LastTimes) -> tuple[IdleInputs, float] | None:
@@ -204,8 +210,8 @@ class Starter:
         IdleWatch(
             inputs,
             lambda: reported(query.query),
-            lambda: self._marks(checkpoint),
-            lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
+            lambda: self._punctuations(checkpoint),
+            lambda stream, at: write_punctuation(self.spark, checkpoint, stream, at),
             lambda: query.is_active,
             step,
         ).start()
@@ -227,13 +233,13 @@ class Starter:
         ends = {}
         if flush:
             mark_closing(self.spark, checkpoint)
-            ends = dict.fromkeys(self.bindings, _FAR)
+            ends = dict.fromkeys(self.bindings, _END_OF_TIME)
         else:
             last = self._last_time(first, checkpoint)
             if last is not None:
                 ends = {stream: last + grace + 1 for stream, grace in graces.items()}
         for stream, end in ends.items():
-            write_mark(self.spark, checkpoint, stream, end)
+            write_punctuation(self.spark, checkpoint, stream, end)
         query = self.start(checkpoint, sinks, tables, trigger=now, closing=flush)
         query.await_termination()
         mark_closed(self.spark, checkpoint, "flush" if flush else "hold")
@@ -245,7 +251,7 @@ class Starter:
 
     def output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
         """A stream as a streaming DataFrame with ``_timestamp``; it keeps its state in the checkpoint of who starts it."""
-        steps = [step for step in self.layout.steps if not isinstance(step, Island) or stream in step.produced]
+        steps = [step for step in self.layout.steps if not isinstance(step, EngineFragment) or stream in step.produced]
         alone = replace(self, layout=replace(self.layout, steps=tuple(steps)))
         self._checked([stream])
         return alone._output(stream, tables)
@@ -268,11 +274,11 @@ class Starter:
                 f"stream '{stream}' keeps state, which needs Spark's store on RocksDB: "
                 f"spark.conf.set('{name}', '{STATE_STORE}'), or call start(...), which does"
             )
-        released = streaming.released(self.spark)
+        emitted = streaming.emitted(self.spark)
         late = late_stream(stream, self.late)
         if late is not None:
-            return late_rows_of(streaming, released, late)
-        return rows_of(streaming, released, stream, numbers_of(streaming, stream))
+            return late_rows_of(streaming, emitted, late)
+        return rows_of(streaming, emitted, stream, numbers_of(streaming, stream))
 
     def _lowered(
         self,
@@ -293,15 +299,18 @@ class Starter:
             last_clock=LAST_CLOCK,
             tables=tables,
             ranges=ranges,
-            max_ahead=None if self.max_clock_skew is None else interval_ms(self.spark, self.max_clock_skew),
+            max_future_ms=None if self.max_clock_skew is None else interval_ms(self.spark, self.max_clock_skew),
         )
 
     def _manifest(self, checkpoint: str, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
         shards = self.settings.shards
-        both = zip(streaming_plan.islands, streaming_plan.programs, strict=True)
+        both = zip(streaming_plan.fragments, streaming_plan.programs, strict=True)
         return Manifest(
             app=self.plan.name if self.plan.app.name is not None else "",
-            slots=[slot_of(self.plan, island, program, n * shards, shards) for n, (island, program) in enumerate(both)],
+            key_ranges=[
+                key_range_of(self.plan, fragment, program, n * shards, shards)
+                for n, (fragment, program) in enumerate(both)
+            ],
             sources=sources_of(self.plan, self.layout, streaming_plan, self.bindings),
             bindings={stream: _described(binding) for stream, binding in sorted(self.bindings.items())},
             shards=shards,
@@ -323,8 +332,8 @@ class Starter:
                 )
         if not sinks:
             raise ValueError("no sinks: a stream without outputs does nothing")
-        made = {stream for island in self.layout.islands for stream in island.produced}
-        made |= {stream for step in self.layout.native_steps for stream in step.element.writes}
+        made = {stream for fragment in self.layout.fragments for stream in fragment.produced}
+        made |= {stream for step in self.layout.catalyst_stages for stream in step.element.writes}
         for stream in sinks:
             late = late_stream(stream, self.late)
             if late is not None:
@@ -341,7 +350,7 @@ class Starter:
             refuse_objects(self.plan, [stream])
             require_fed(self.plan, self.layout, stream, self.bindings)
         refuse_chains(self.plan, self.layout)
-        refuse_stored_aggregations(self.plan, self.layout.islands)
+        refuse_stored_aggregations(self.plan, self.layout.fragments)
         looked_at = [name for name in (late_stream(sink, self.late) for sink in sinks) if name is not None]
 
         def planned(*, always: bool) -> StreamingPlan:
@@ -359,7 +368,7 @@ class Starter:
         if read_manifest(self.spark, checkpoint) is None:
             raise SparkRunError(f"there is no checkpoint {checkpoint}: start the app first")
         require_open(self.spark, checkpoint)
-        write_mark(self.spark, checkpoint, stream, at)
+        write_punctuation(self.spark, checkpoint, stream, at)
 
     def _graces(self) -> dict[str, int]:
         return {
@@ -382,16 +391,16 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
         SparkLoweringError: one reads what another puts out.
     """
     errors = []
-    for island in layout.islands:
-        for other in layout.islands:
-            shared = set(island.inputs).intersection(other.produced)
-            if other is not island and shared:
-                names = ", ".join(island.names)
+    for fragment in layout.fragments:
+        for other in layout.fragments:
+            shared = set(fragment.inputs).intersection(other.produced)
+            if other is not fragment and shared:
+                names = ", ".join(fragment.names)
                 errors.append(
                     SiddhiAppCreationError(
                         f"{names} read {', '.join(sorted(shared))}, which is made under another key",
                         code="E405",
-                        span=island.elements[0].span,
+                        span=fragment.elements[0].span,
                         hint="give both the same key, or write the stream in between with an app of its own",
                         source=plan.app.source,
                         app=plan.app.name,

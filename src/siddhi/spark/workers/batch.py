@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from siddhi.spark.workers.program import IslandProgram
-from siddhi.spark.workers.shard import Shard, tagged
-from siddhi.spark.workers.worker import spare_modules
+from siddhi.spark.workers.program import FragmentProgram
+from siddhi.spark.workers.shard import Shard, with_output_index
+from siddhi.spark.workers.worker import freeze_modules
 
-__all__ = ["CarriedOrder", "EndOfInput", "sorted_rows", "unsorted_rows"]
+__all__ = ["EndOfInput", "RowOrder", "sorted_rows", "unsorted_rows"]
 
 _RUNNING_BITS = 44
 BatchFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -28,7 +28,7 @@ class EndOfInput:
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedOrder:
+class RowOrder:
     """How rows that leave an island keep the place of those they come of.
 
     Attributes:
@@ -47,9 +47,7 @@ class CarriedOrder:
         return self.sequence + 2
 
 
-def sorted_rows(
-    program: IslandProgram, end: EndOfInput, work: str, carried: CarriedOrder | None = None
-) -> BatchFunction:
+def sorted_rows(program: FragmentProgram, end: EndOfInput, work: str, carried: RowOrder | None = None) -> BatchFunction:
     """The function for ``mapInArrow`` over rows sorted by shard and time.
 
     Rows have the columns shard and event time; first and last event time of the whole input where time alone makes
@@ -63,7 +61,7 @@ def sorted_rows(
     """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spare_modules()
+        freeze_modules()
         worker = _Worker(program, end, work, carried)
         for batch in batches:
             shards = batch.column(0).to_numpy()
@@ -77,11 +75,11 @@ def sorted_rows(
     return run
 
 
-def unsorted_rows(program: IslandProgram, work: str, carried: CarriedOrder | None = None) -> BatchFunction:
+def unsorted_rows(program: FragmentProgram, work: str, carried: RowOrder | None = None) -> BatchFunction:
     """The same for an island that keeps nothing: rows in any order, all in one engine."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spare_modules()
+        freeze_modules()
         context = TaskContext.get()
         partition = "" if context is None else context.partitionId()
         worker = _Worker(program, None, f"{work} {partition}", carried)
@@ -96,7 +94,7 @@ def unsorted_rows(program: IslandProgram, work: str, carried: CarriedOrder | Non
 class _Worker:
     """Feeds an engine, and starts over where the shard changes."""
 
-    def __init__(self, program: IslandProgram, end: EndOfInput | None, work: str, carried: CarriedOrder | None) -> None:
+    def __init__(self, program: FragmentProgram, end: EndOfInput | None, work: str, carried: RowOrder | None) -> None:
         self._work = work
         self._program = program
         self._end = end
@@ -140,24 +138,24 @@ class _Worker:
         yield from self._drained(shard)
         if self._program.answer is not None:
             for batch in shard.answer(self._program.asked, self._program.answer):
-                yield tagged(0, batch, self._program.answer, self._program.slots, 0)
+                yield with_output_index(0, batch, self._program.answer, self._program.union_types, 0)
 
     def _drained(self, shard: Shard) -> Iterator[pa.RecordBatch]:
         for number, batch in shard.drain():
             shape = self._program.outputs[number]
             origins = None
-            if shape.marked is not None:
+            if shape.trace is not None:
                 marks = batch.column(0).to_numpy(zero_copy_only=False)
                 origins = (np.cumsum(marks) - 1)[~marks]
                 batch = batch.filter(pa.array(~marks)).remove_column(0)
-            out = tagged(number, batch, shape, self._program.slots, self._made)
+            out = with_output_index(number, batch, shape, self._program.union_types, self._made)
             self._made += batch.num_rows
             if self._carried is not None:
                 out = self._placed(out, origins, self._carried)
             if out.num_rows:
                 yield out
 
-    def _placed(self, rows: pa.RecordBatch, origins: np.ndarray | None, carried: CarriedOrder) -> pa.RecordBatch:
+    def _placed(self, rows: pa.RecordBatch, origins: np.ndarray | None, carried: RowOrder) -> pa.RecordBatch:
         """Rows that leave, with the order of those they come of in place of a running number."""
         running = rows.column(2).to_numpy()
         order = [np.zeros(rows.num_rows, np.int64) for _ in range(carried.sequence)]
@@ -165,8 +163,8 @@ class _Worker:
             source = np.full(rows.num_rows, carried.source, np.int32)
             order[0] = running
         else:
-            source, *order, place = (column[origins] for column in self._order)
-            order[carried.own] = (place.astype(np.int64) << _RUNNING_BITS) | running
+            source, *order, position = (column[origins] for column in self._order)
+            order[carried.own] = (position.astype(np.int64) << _RUNNING_BITS) | running
         names = ["source", *(f"__seq{n}" for n in range(carried.sequence))]
         columns = [pa.array(source.astype(np.int32)), *(pa.array(column) for column in order)]
         return pa.RecordBatch.from_arrays(

@@ -16,19 +16,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siddhi.errors import SparkRunError
-from siddhi.spark.plan.naming import DOOR
-from siddhi.spark.workers.program import IslandProgram
+from siddhi.spark.plan.naming import INPUT_STREAM
+from siddhi.spark.workers.program import FragmentProgram
 from siddhi.spark.workers.shard import ARROW_TYPES
 
-__all__ = ["Door", "labelled", "let_in"]
+__all__ = ["InputSchema", "upgrade_rows", "with_schema_id"]
 
-_LABEL = b"siddhi.door"
+_SCHEMA_ID = b"siddhi.door"
 _TICK = -1
 _NOWHERE = -2
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class InputSchema:
     """What rows are like that go into an island.
 
     Attributes:
@@ -44,37 +44,37 @@ class Door:
     columns: tuple[str, ...]
     kinds: tuple[str, ...]
     inputs: tuple[tuple[str, tuple[int, ...]], ...]
-    label: str = ""
+    assigned_id: str = ""
     dropped: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, program: IslandProgram) -> Door:
+    def of(cls, program: FragmentProgram) -> InputSchema:
         """That of an island."""
-        return cls(program.door, program.columns, program.kinds, program.inputs)
+        return cls(program.input_stream, program.columns, program.kinds, program.inputs)
 
     @classmethod
-    def from_json(cls, data: Sequence[Any]) -> Door:
+    def from_json(cls, data: Sequence[Any]) -> InputSchema:
         """What :meth:`to_json` gave."""
         stream, columns, kinds, inputs, *more = data
-        label, dropped = more or ("", ())
+        assigned_id, dropped = more or ("", ())
         read = tuple((name, tuple(at)) for name, at in inputs)
-        return cls(stream, tuple(columns), tuple(kinds), read, label, tuple(dropped))
+        return cls(stream, tuple(columns), tuple(kinds), read, assigned_id, tuple(dropped))
 
     def to_json(self) -> list[Any]:
         """As lists and texts."""
         inputs = [[stream, list(at)] for stream, at in self.inputs]
         listed: list[Any] = [self.stream, list(self.columns), list(self.kinds), inputs]
-        return [*listed, self.label, list(self.dropped)] if self.label else listed
+        return [*listed, self.assigned_id, list(self.dropped)] if self.assigned_id else listed
 
     @property
-    def form(self) -> Door:
+    def form(self) -> InputSchema:
         """What its rows are like, and nothing else."""
-        return replace(self, label="", dropped=())
+        return replace(self, assigned_id="", dropped=())
 
     @property
-    def name(self) -> str:
+    def schema_id(self) -> str:
         """Its label, else a fingerprint of what its rows are like: 16 hexadecimal digits."""
-        return self.label or hashlib.sha256(json.dumps(self.form.to_json()).encode()).hexdigest()[:16]
+        return self.assigned_id or hashlib.sha256(json.dumps(self.form.to_json()).encode()).hexdigest()[:16]
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -84,15 +84,15 @@ class Door:
     @property
     def is_of_several(self) -> bool:
         """Whether its first column says from which input a row is."""
-        return self.stream == DOOR
+        return self.stream == INPUT_STREAM
 
 
-def labelled(rows: pa.RecordBatch, name: str) -> pa.RecordBatch:
+def with_schema_id(rows: pa.RecordBatch, name: str) -> pa.RecordBatch:
     """Rows that say for which door they are, by its name."""
-    return rows.replace_schema_metadata({_LABEL: name.encode()})
+    return rows.replace_schema_metadata({_SCHEMA_ID: name.encode()})
 
 
-def let_in(rows: pa.RecordBatch, now: Door, earlier: Sequence[Door]) -> pa.RecordBatch:
+def upgrade_rows(rows: pa.RecordBatch, now: InputSchema, earlier: Sequence[InputSchema]) -> pa.RecordBatch:
     """Rows that have waited, as rows for the door that an island has now.
 
     Those of streams that it has not taken at some time since are left out. Parcels without a label were packed for the first of the doors.
@@ -107,10 +107,10 @@ def let_in(rows: pa.RecordBatch, now: Door, earlier: Sequence[Door]) -> pa.Recor
     """
     if not earlier:
         return rows
-    name = (rows.schema.metadata or {}).get(_LABEL, earlier[0].name.encode()).decode()
-    if name == now.name:
+    name = (rows.schema.metadata or {}).get(_SCHEMA_ID, earlier[0].schema_id.encode()).decode()
+    if name == now.schema_id:
         return rows
-    before = next((door for door in earlier if door.name == name), None)
+    before = next((schema for schema in earlier if schema.schema_id == name), None)
     if before is None:
         raise SparkRunError("the checkpoint is damaged: rows wait in it that no form of its app has taken in")
     ordering = rows.num_columns - len(before.columns)
@@ -132,4 +132,4 @@ def let_in(rows: pa.RecordBatch, now: Door, earlier: Sequence[Door]) -> pa.Recor
         filled[0] = pa.array(went)
     names = [*rows.schema.names[:ordering], *now.columns]
     made = pa.RecordBatch.from_arrays([*rows.columns[:ordering], *filled], names=names)
-    return labelled(made.filter(pa.array(went != _NOWHERE)), now.name)
+    return with_schema_id(made.filter(pa.array(went != _NOWHERE)), now.schema_id)

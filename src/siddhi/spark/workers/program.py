@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from siddhi._version import __version__
-from siddhi.planner.distribution.fragments import fragment
+from siddhi.planner.distribution.sub_app import sub_app
 from siddhi.planner.plan.elements import ElementKind
 from siddhi.planner.plan.expressions import Call
 from siddhi.planner.plan.graph import expressions_of, sources_of
@@ -22,13 +22,13 @@ from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.selection import SnapshotRate, TimeRate
 from siddhi.query_compiler import parse, to_siddhiql
-from siddhi.spark.plan.fragments import Island
+from siddhi.spark.plan.fragments import EngineFragment
 from siddhi.spark.plan.key_hash import shard_of_key
-from siddhi.spark.plan.naming import DOOR, MARKED, app_called
+from siddhi.spark.plan.naming import INPUT_STREAM, TRACE, app_called
 from siddhi.spark.workers.extension_modules import modules_of
 from siddhi.types import AttributeType
 
-__all__ = ["IslandProgram", "OutputShape", "TableFeed", "query_is_timed", "slots_of", "write_program"]
+__all__ = ["FragmentProgram", "OutputShape", "TableRows", "is_query_timed", "union_columns", "write_program"]
 
 _STREAM = "input"
 _LITERALS = {
@@ -55,17 +55,17 @@ class OutputShape:
 
     stream: str
     types: tuple[str, ...]
-    slots: tuple[int, ...]
-    marked: str | None = None
+    union_indexes: tuple[int, ...]
+    trace: str | None = None
 
     @property
     def collected(self) -> str:
         """The stream whose rows are collected."""
-        return self.stream if self.marked is None else self.marked
+        return self.stream if self.trace is None else self.trace
 
 
 @dataclass(frozen=True, slots=True)
-class TableFeed:
+class TableRows:
     """The rows of a table that is only read, and the stream they are sent into before anything else."""
 
     stream: str
@@ -73,7 +73,7 @@ class TableFeed:
 
 
 @dataclass(frozen=True, slots=True)
-class IslandProgram:
+class FragmentProgram:
     """An island as data.
 
     Attributes:
@@ -106,19 +106,19 @@ class IslandProgram:
     app: str
     names: tuple[str, ...]
     text: str
-    door: str
+    input_stream: str
     columns: tuple[str, ...]
     kinds: tuple[str, ...]
     inputs: tuple[tuple[str, tuple[int, ...]], ...]
     outputs: tuple[OutputShape, ...]
-    slots: tuple[str, ...]
+    union_types: tuple[str, ...]
     fingerprint: str
     ticks: bool = False
     fills: tuple[tuple[str, str], ...] = ()
-    forgiven: tuple[str, ...] = ()
+    tolerated: tuple[str, ...] = ()
     random: bool = False
     timed: bool = True
-    tables: tuple[TableFeed, ...] = ()
+    tables: tuple[TableRows, ...] = ()
     modules: tuple[str, ...] = ()
     asked: str = ""
     answer: OutputShape | None = None
@@ -127,26 +127,31 @@ class IslandProgram:
     version: str = __version__
 
 
-def slots_of(schemas: Iterable[Sequence[AttributeType]]) -> tuple[list[AttributeType], list[tuple[int, ...]]]:
+def union_columns(schemas: Iterable[Sequence[AttributeType]]) -> tuple[list[AttributeType], list[tuple[int, ...]]]:
     """Columns for rows of several schemas, shared between attributes of one type; and the columns of each schema."""
-    slots: list[AttributeType] = []
-    places: list[tuple[int, ...]] = []
+    union_types: list[AttributeType] = []
+    positions: list[tuple[int, ...]] = []
     for schema in schemas:
         taken: set[int] = set()
         mine: list[int] = []
         for type_ in schema:
-            at = next((n for n, slot in enumerate(slots) if slot is type_ and n not in taken), len(slots))
-            if at == len(slots):
-                slots.append(type_)
+            at = next((n for n, other in enumerate(union_types) if other is type_ and n not in taken), len(union_types))
+            if at == len(union_types):
+                union_types.append(type_)
             taken.add(at)
             mine.append(at)
-        places.append(tuple(mine))
-    return slots, places
+        positions.append(tuple(mine))
+    return union_types, positions
 
 
 def write_program(
-    plan: Plan, island: Island, outputs: Sequence[str], *, ordered: Collection[str] = (), shards: int | None = None
-) -> IslandProgram:
+    plan: Plan,
+    fragment: EngineFragment,
+    outputs: Sequence[str],
+    *,
+    ordered: Collection[str] = (),
+    shards: int | None = None,
+) -> FragmentProgram:
     """The program of an island.
 
     Args:
@@ -156,51 +161,51 @@ def write_program(
         ordered: those of them that tell of which rows they come.
         shards: how many there are; needed where labels of ranges are spread over them.
     """
-    labels = () if island.key is None else island.key.labels
+    labels = () if fragment.key is None else fragment.key.labels
     assert shards is not None or not labels, "labels belong to one of so many shards"
-    cut = fragment(plan, island.names)
-    streams = list(island.inputs)
+    cut = sub_app(plan, fragment.names)
+    streams = list(fragment.inputs)
     schemas = [tuple(a.type for a in plan.streams[name].attributes) for name in streams]
-    slots, places = slots_of(schemas)
+    union_types, positions = union_columns(schemas)
     lines: list[str] = []
     dealt: list[str] = []
-    ticks = needs_ticks(plan, island)
+    ticks = needs_ticks(plan, fragment)
     if len(streams) == 1 and not ticks and not ordered:
-        door, columns = streams[0], tuple(a.name for a in plan.streams[streams[0]].attributes)
+        input_stream, columns = streams[0], tuple(a.name for a in plan.streams[streams[0]].attributes)
         kinds = tuple(str(type_) for type_ in schemas[0])
-        places = [tuple(range(len(kinds)))]
+        positions = [tuple(range(len(kinds)))]
     else:
-        door, columns = DOOR, (_STREAM, *(f"c{n}" for n in range(len(slots))))
-        kinds = ("int", *(str(slot) for slot in slots))
-        lines.append(_door(slots))
-        marked = [name for name in outputs if name in ordered]
-        lines += [_marked_stream(plan, name, number) for number, name in enumerate(marked)]
-        dealt = [*_mark(plan, marked), *_deal(plan, streams, places)]
-        places = [tuple(place + 1 for place in mine) for mine in places]
-    marks = {name: f"{MARKED}{n}" for n, name in enumerate(name for name in outputs if name in ordered)}
+        input_stream, columns = INPUT_STREAM, (_STREAM, *(f"c{n}" for n in range(len(union_types))))
+        kinds = ("int", *(str(type_) for type_ in union_types))
+        lines.append(_define_input_stream(union_types))
+        trace = [name for name in outputs if name in ordered]
+        lines += [_trace_stream(plan, name, number) for number, name in enumerate(trace)]
+        dealt = [*_trace_queries(plan, trace), *_route_queries(plan, streams, positions)]
+        positions = [tuple(position + 1 for position in mine) for mine in positions]
+    marks = {name: f"{TRACE}{n}" for n, name in enumerate(name for name in outputs if name in ordered)}
     left = [plan.streams[name].attributes for name in outputs]
-    out_slots, out_places = slots_of([tuple(a.type for a in attributes) for attributes in left])
-    return IslandProgram(
+    union, indexes = union_columns([tuple(a.type for a in attributes) for attributes in left])
+    return FragmentProgram(
         app=app_called(plan),
-        names=island.names,
+        names=fragment.names,
         text=_joined(cut.text, [*lines, *dealt]),
-        door=door,
+        input_stream=input_stream,
         columns=columns,
         kinds=kinds,
-        inputs=tuple(zip(streams, places, strict=True)),
+        inputs=tuple(zip(streams, positions, strict=True)),
         outputs=tuple(
             OutputShape(name, tuple(str(a.type) for a in attributes), mine, marks.get(name))
-            for name, attributes, mine in zip(outputs, left, out_places, strict=True)
+            for name, attributes, mine in zip(outputs, left, indexes, strict=True)
         ),
-        slots=tuple(str(slot) for slot in out_slots),
+        union_types=tuple(str(type_) for type_ in union),
         fingerprint=cut.fingerprint,
         ticks=ticks,
-        random=_makes_uuids(plan, island),
-        timed=_is_timed(plan, island),
+        random=_makes_uuids(plan, fragment),
+        timed=_is_timed(plan, fragment),
         fills=tuple(cut.fills.items()),
         modules=modules_of(cut.text),
-        forgiven=(
-            *(stream.id for stream in plan.streams.values() if _forgives(stream)),
+        tolerated=(
+            *(stream.id for stream in plan.streams.values() if _tolerates(stream)),
             *(f"table '{name}'" for name in plan.tables if name not in cut.fills),
         ),
         labels=tuple((label, shard_of_key([label], shards or 1)) for label in labels),
@@ -208,44 +213,46 @@ def write_program(
     )
 
 
-def needs_ticks(plan: Plan, island: Island) -> bool:
+def needs_ticks(plan: Plan, fragment: EngineFragment) -> bool:
     """Whether something in the island begins with the first event of the app, whatever its stream."""
-    if any(element.kind is ElementKind.TRIGGER for element in island.elements):
+    if any(element.kind is ElementKind.TRIGGER for element in fragment.elements):
         return True
-    queries = [e for e in plan.executions if isinstance(e, QueryPlan) and e.name in island.names]
-    return island.is_single and any(_starts_alone(query) for query in queries)
+    queries = [e for e in plan.executions if isinstance(e, QueryPlan) and e.name in fragment.names]
+    return fragment.is_single and any(_starts_by_time(query) for query in queries)
 
 
-def _is_timed(plan: Plan, island: Island) -> bool:
+def _is_timed(plan: Plan, fragment: EngineFragment) -> bool:
     """Whether time alone makes something come out."""
-    if any(element.kind is ElementKind.TRIGGER for element in island.elements):
+    if any(element.kind is ElementKind.TRIGGER for element in fragment.elements):
         return True
-    used = [plan.windows[element.name].window for element in island.elements if element.name in plan.windows]
+    used = [plan.windows[element.name].window for element in fragment.elements if element.name in plan.windows]
     if any(window.window.native not in _WITHOUT_TIME for window in used):
         return True
-    filled = [plan.aggregations[element.name].input for element in island.elements if element.name in plan.aggregations]
+    filled = [
+        plan.aggregations[element.name].input for element in fragment.elements if element.name in plan.aggregations
+    ]
     if any(processor.clock_driven for processor in processors_of(filled)):
         return True
-    executions = [execution for execution in plan.executions if execution.name in island.names]
+    executions = [execution for execution in plan.executions if execution.name in fragment.names]
     return any(
-        query_is_timed(query)
+        is_query_timed(query)
         for execution in executions
         for query in ((execution,) if isinstance(execution, QueryPlan) else execution.queries)
     ) or any(isinstance(execution, PartitionPlan) and execution.purge is not None for execution in executions)
 
 
-def _makes_uuids(plan: Plan, island: Island) -> bool:
+def _makes_uuids(plan: Plan, fragment: EngineFragment) -> bool:
     return any(
         isinstance(node, Call) and node.function.native == "UUID"
         for execution in plan.executions
-        if execution.name in island.names
+        if execution.name in fragment.names
         for query in ((execution,) if isinstance(execution, QueryPlan) else execution.queries)
         for expression in expressions_of(query)
         for node in walk(expression)
     )
 
 
-def query_is_timed(query: QueryPlan) -> bool:
+def is_query_timed(query: QueryPlan) -> bool:
     """Whether time alone makes something come out of a query, or go away in it."""
     if isinstance(query.rate, (TimeRate, SnapshotRate)):
         return True
@@ -257,7 +264,7 @@ def query_is_timed(query: QueryPlan) -> bool:
     return any(window is not None and window.window.native not in _WITHOUT_TIME for window in windows)
 
 
-def _starts_alone(query: QueryPlan) -> bool:
+def _starts_by_time(query: QueryPlan) -> bool:
     if isinstance(query.rate, (TimeRate, SnapshotRate)):
         return True
     if not isinstance(query.input, PatternPlan):
@@ -265,7 +272,7 @@ def _starts_alone(query: QueryPlan) -> bool:
     return any(query.input.slots[slot].for_ms is not None for slot in query.input.states[0].slots)
 
 
-def _forgives(stream: StreamPlan) -> bool:
+def _tolerates(stream: StreamPlan) -> bool:
     """Whether the app says what happens to events that fail; without a word, they fail the query."""
     if stream.on_error is not OnErrorAction.LOG:
         return True
@@ -273,39 +280,39 @@ def _forgives(stream: StreamPlan) -> bool:
     return said is not None and (said.element("action") or "").lower() == "log"
 
 
-def _door(slots: Sequence[AttributeType]) -> str:
-    columns = ", ".join([f"{_STREAM} int", *(f"c{n} {slot}" for n, slot in enumerate(slots))])
-    return f"define stream {DOOR} ({columns});"
+def _define_input_stream(union_types: Sequence[AttributeType]) -> str:
+    columns = ", ".join([f"{_STREAM} int", *(f"c{n} {type_}" for n, type_ in enumerate(union_types))])
+    return f"define stream {INPUT_STREAM} ({columns});"
 
 
-def _deal(plan: Plan, streams: Sequence[str], places: Sequence[tuple[int, ...]]) -> list[str]:
+def _route_queries(plan: Plan, streams: Sequence[str], positions: Sequence[tuple[int, ...]]) -> list[str]:
     lines = []
-    for number, (name, mine) in enumerate(zip(streams, places, strict=True)):
+    for number, (name, mine) in enumerate(zip(streams, positions, strict=True)):
         attributes = plan.streams[name].attributes
-        selected = ", ".join(f"c{place} as {_name(a.name)}" for place, a in zip(mine, attributes, strict=True))
+        selected = ", ".join(f"c{position} as {_name(a.name)}" for position, a in zip(mine, attributes, strict=True))
         lines.append(
-            f"@info(name = '{DOOR}-{number}') from {DOOR}[{_STREAM} == {number}] select {selected} insert into {_name(name)};"
+            f"@info(name = '{INPUT_STREAM}-{number}') from {INPUT_STREAM}[{_STREAM} == {number}] select {selected} insert into {_name(name)};"
         )
     return lines
 
 
-def _marked_stream(plan: Plan, stream: str, number: int) -> str:
+def _trace_stream(plan: Plan, stream: str, number: int) -> str:
     attributes = plan.streams[stream].attributes
     return (
-        f"define stream {MARKED}{number} (mark bool, {', '.join(f'c{n} {a.type}' for n, a in enumerate(attributes))});"
+        f"define stream {TRACE}{number} (mark bool, {', '.join(f'c{n} {a.type}' for n, a in enumerate(attributes))});"
     )
 
 
-def _mark(plan: Plan, streams: Sequence[str]) -> list[str]:
+def _trace_queries(plan: Plan, streams: Sequence[str]) -> list[str]:
     """Queries that put a mark into a stream for each row of the door, before anything comes of the row, and what comes."""
     lines = []
     for number, stream in enumerate(streams):
         attributes = plan.streams[stream].attributes
         marks = ", ".join(["true as mark", *(f"{_LITERALS[a.type]} as c{n}" for n, a in enumerate(attributes))])
         rows = ", ".join(["false as mark", *(f"{_name(a.name)} as c{n}" for n, a in enumerate(attributes))])
-        into = f"insert into {MARKED}{number};"
-        lines.append(f"@info(name = '{MARKED}-{number}') from {DOOR} select {marks} {into}")
-        lines.append(f"@info(name = '{MARKED}-{number}-rows') from {_name(stream)} select {rows} {into}")
+        into = f"insert into {TRACE}{number};"
+        lines.append(f"@info(name = '{TRACE}-{number}') from {INPUT_STREAM} select {marks} {into}")
+        lines.append(f"@info(name = '{TRACE}-{number}-rows') from {_name(stream)} select {rows} {into}")
     return lines
 
 

@@ -11,23 +11,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from siddhi.spark.workers.input_schema import Door, labelled
-from siddhi.spark.workers.program import IslandProgram, OutputShape
+from siddhi.spark.workers.input_schema import InputSchema, with_schema_id
+from siddhi.spark.workers.program import FragmentProgram, OutputShape
 from siddhi.spark.workers.shard import ARROW_TYPES
-from siddhi.spark.workers.worker import spare_modules
+from siddhi.spark.workers.worker import freeze_modules
 
-__all__ = ["PACKED", "RELEASED", "RowLayout", "pack_rows", "packed", "unpack_late", "unpack_output", "unpacked"]
+__all__ = ["EMITTED", "ENCODED", "RowLayout", "decode", "decode_late", "decode_output", "encode", "encode_rows"]
 
-PACKED = "shard int, n bigint, rows binary"
+ENCODED = "shard int, n bigint, rows binary"
 """Schema of what goes into the stateful operator."""
-RELEASED = "out int, shard int, n bigint, rows binary"
+EMITTED = "out int, shard int, n bigint, rows binary"
 """Schema of what comes out of it."""
 
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pa.ipc.IpcReadOptions(use_threads=False)
-_ENOUGH = 32 << 20
+_BATCH_BYTES = 32 << 20
 """Bytes of rows that are dealt to shards at once: the more, the fewer and larger are the parcels."""
-_MOST_SMALL = 1 << 16
+_MAX_SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class RowLayout:
         island: that all rows are for; None: a column says it.
     """
 
-    doors: tuple[tuple[int, ...], ...]
+    input_columns: tuple[tuple[int, ...], ...]
     order: tuple[int | None, ...]
-    island: int | None = None
+    fragment: int | None = None
 
 
-def packed(batch: pa.RecordBatch) -> bytes:
+def encode(batch: pa.RecordBatch) -> bytes:
     """A batch as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
@@ -56,14 +56,14 @@ def packed(batch: pa.RecordBatch) -> bytes:
     return data
 
 
-def unpacked(data: bytes) -> pa.RecordBatch:
+def decode(data: bytes) -> pa.RecordBatch:
     """The batch of :func:`packed`."""
     with pa.ipc.open_stream(data, options=_READ) as reader:
         return reader.read_next_batch()
 
 
-def pack_rows(
-    programs: tuple[IslandProgram, ...], layout: RowLayout, doors: Sequence[Door]
+def encode_rows(
+    programs: tuple[FragmentProgram, ...], layout: RowLayout, input_columns: Sequence[InputSchema]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` in front of the shuffle.
 
@@ -72,31 +72,34 @@ def pack_rows(
         layout: of the rows that come.
         doors: of the islands.
     """
-    names = [door.name for door in doors]
+    names = [schema.schema_id for schema in input_columns]
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spare_modules()
+        freeze_modules()
         waiting: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
             waiting.append(batch)
             size += batch.nbytes
-            if size >= _ENOUGH:
-                yield from _parcels(waiting, programs, layout, names)
+            if size >= _BATCH_BYTES:
+                yield from _encoded_batches(waiting, programs, layout, names)
                 waiting, size = [], 0
-        yield from _parcels(waiting, programs, layout, names)
+        yield from _encoded_batches(waiting, programs, layout, names)
 
     return run
 
 
-def _parcels(
-    batches: list[pa.RecordBatch], programs: tuple[IslandProgram, ...], layout: RowLayout, doors: Sequence[str]
+def _encoded_batches(
+    batches: list[pa.RecordBatch],
+    programs: tuple[FragmentProgram, ...],
+    layout: RowLayout,
+    input_columns: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
     """The rows of some batches, packed by shard."""
     merged = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
     for batch in merged:
         shards = batch.column(0).to_numpy()
-        narrow = shards.astype(np.uint16) if shards.min() >= 0 and shards.max() < _MOST_SMALL else shards
+        narrow = shards.astype(np.uint16) if shards.min() >= 0 and shards.max() < _MAX_SMALL else shards
         order = np.argsort(narrow, kind="stable")  # of 16 bits, it counts instead of comparing
         rows = batch.take(pa.array(order))
         sorted_shards = shards[order]
@@ -104,7 +107,9 @@ def _parcels(
         found: list[tuple[int, int, bytes]] = []
         for start, stop in itertools.pairwise(starts):
             part = rows.slice(start, stop - start)
-            found.append((int(sorted_shards[start]), stop - start, packed(_slim(part, programs, layout, doors))))
+            found.append(
+                (int(sorted_shards[start]), stop - start, encode(_slim(part, programs, layout, input_columns)))
+            )
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array([shard for shard, _, _ in found], pa.int32()),
@@ -116,13 +121,13 @@ def _parcels(
 
 
 def _slim(
-    rows: pa.RecordBatch, programs: tuple[IslandProgram, ...], layout: RowLayout, doors: Sequence[str]
+    rows: pa.RecordBatch, programs: tuple[FragmentProgram, ...], layout: RowLayout, input_columns: Sequence[str]
 ) -> pa.RecordBatch:
     """Rows of one shard, with the columns that order and those of their door."""
     at = 1
-    island = layout.island
-    if island is None:
-        island, at = rows.column(1)[0].as_py(), 2
+    fragment = layout.fragment
+    if fragment is None:
+        fragment, at = rows.column(1)[0].as_py(), 2
     columns = []
     for value in layout.order:
         if value is None:
@@ -130,12 +135,12 @@ def _slim(
             at += 1
         else:
             columns.append(pa.array(np.full(rows.num_rows, value, np.int32)))
-    columns += [rows.column(at + n) for n in layout.doors[island]]
-    names = [*(f"o{n}" for n in range(len(layout.order))), *programs[island].columns]
-    return labelled(pa.RecordBatch.from_arrays(columns, names=names), doors[island])
+    columns += [rows.column(at + n) for n in layout.input_columns[fragment]]
+    names = [*(f"o{n}" for n in range(len(layout.order))), *programs[fragment].columns]
+    return with_schema_id(pa.RecordBatch.from_arrays(columns, names=names), input_columns[fragment])
 
 
-def unpack_output(shape: OutputShape) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def decode_output(shape: OutputShape) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` that makes rows of what the stateful operator put out for one stream.
 
     Its input has one binary column; its output ``__t``, then ``c0`` to ``cn``.
@@ -147,10 +152,10 @@ def unpack_output(shape: OutputShape) -> Callable[[Iterable[pa.RecordBatch]], It
     def columns_of(rows: pa.RecordBatch) -> list[pa.Array]:
         return [rows.column(rows.num_columns - 1), *rows.columns[: len(shape.types)]]
 
-    return _unpack(columns_of, shape.types)
+    return _decoder(columns_of, shape.types)
 
 
-def unpack_late(
+def decode_late(
     kinds: Sequence[str], ordering: int, source: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The same for late rows, which are as they came in, those of one bound stream.
@@ -165,22 +170,22 @@ def unpack_late(
         mine = rows.filter(pc.equal(rows.column(1), source))
         return [mine.column(0), *mine.columns[ordering : ordering + len(kinds)]]
 
-    return _unpack(columns_of, kinds)
+    return _decoder(columns_of, kinds)
 
 
-def _unpack(
+def _decoder(
     columns_of: Callable[[pa.RecordBatch], list[pa.Array]], kinds: Sequence[str]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     types = [pa.int64(), *(ARROW_TYPES[kind] for kind in kinds)]
     names = ["__t", *(f"c{n}" for n in range(len(kinds)))]
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spare_modules()
+        freeze_modules()
         for batch in batches:
             for data in batch.column(0):
                 columns = [
                     column if column.type == type_ else column.cast(type_)
-                    for column, type_ in zip(columns_of(unpacked(data.as_py())), types, strict=True)
+                    for column, type_ in zip(columns_of(decode(data.as_py())), types, strict=True)
                 ]
                 yield pa.RecordBatch.from_arrays(columns, names=names)
 

@@ -12,9 +12,9 @@ from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi._version import __version__
 from siddhi.errors import SiddhiAppError, SparkRunError
 from siddhi.spark.workers.extension_modules import import_modules
-from siddhi.spark.workers.program import IslandProgram, OutputShape
+from siddhi.spark.workers.program import FragmentProgram, OutputShape
 
-__all__ = ["ARROW_TYPES", "Shard", "tagged"]
+__all__ = ["ARROW_TYPES", "Shard", "with_output_index"]
 
 ARROW_TYPES = {
     "int": pa.int32(),
@@ -25,7 +25,7 @@ ARROW_TYPES = {
     "string": pa.string(),
 }
 _TIME = "__siddhi_time"
-_AT_ONCE = 50_000
+_ROWS_PER_BATCH = 50_000
 
 logger = logging.getLogger("siddhi")
 
@@ -37,7 +37,7 @@ class Shard:
         program: of the island.
     """
 
-    def __init__(self, program: IslandProgram) -> None:
+    def __init__(self, program: FragmentProgram) -> None:
         if program.version != __version__:
             raise SparkRunError(
                 f"the driver runs siddhi {program.version} and this worker siddhi {__version__}: install the same version on all"
@@ -48,7 +48,7 @@ class Shard:
         self.number = -1
         self._runtime = self._build()
         self._empty = self._runtime.snapshot()
-        self._handler = self._runtime.input_handler(program.door)
+        self._handler = self._runtime.input_handler(program.input_stream)
         self._used = False
 
     def _build(self) -> SiddhiAppRuntime:
@@ -145,8 +145,8 @@ class Shard:
         except SiddhiAppError as error:
             raise SparkRunError(f"{error.message} ({self.program.app}, shard {self.number})") from error
         types = [ARROW_TYPES[kind] for kind in shape.types]
-        for start in range(0, len(rows), _AT_ONCE):
-            some = rows[start : start + _AT_ONCE]
+        for start in range(0, len(rows), _ROWS_PER_BATCH):
+            some = rows[start : start + _ROWS_PER_BATCH]
             columns = [pa.array(column, type_) for column, type_ in zip(zip(*some, strict=True), types, strict=True)]
             columns.append(pa.array(np.full(len(some), self._runtime.now, np.int64)))
             yield pa.RecordBatch.from_arrays(columns, names=[*(f"c{n}" for n in range(len(types))), _TIME])
@@ -169,7 +169,7 @@ class Shard:
         self._runtime.shutdown()
 
     def _note(self, error: Exception, origin: str, _: Sequence[object]) -> None:
-        if origin in self.program.forgiven:
+        if origin in self.program.tolerated:
             logger.warning("%s, %s: %s: %s", self.program.app, origin, type(error).__name__, error)
         elif self._failure is None:
             self._failure = (origin, error)
@@ -184,8 +184,8 @@ class Shard:
         ) from error
 
 
-def tagged(
-    number: int, batch: pa.RecordBatch, output: OutputShape, slots: Sequence[str], sequence: int
+def with_output_index(
+    number: int, batch: pa.RecordBatch, output: OutputShape, union_types: Sequence[str], sequence: int
 ) -> pa.RecordBatch:
     """Rows of an output in the schema of the union: which output, event time, running number, the slots."""
     n = batch.num_rows
@@ -194,12 +194,14 @@ def tagged(
         batch.column(batch.num_columns - 1),
         pa.array(np.arange(sequence, sequence + n, dtype=np.int64)),
     ]
-    places = {slot: position for position, slot in enumerate(output.slots)}
-    for slot, kind in enumerate(slots):
+    positions = {index: position for position, index in enumerate(output.union_indexes)}
+    for index, kind in enumerate(union_types):
         type_ = ARROW_TYPES[kind]
-        if slot in places:
-            column = batch.column(places[slot])
+        if index in positions:
+            column = batch.column(positions[index])
             columns.append(column if column.type == type_ else column.cast(type_))
         else:
             columns.append(pa.nulls(n, type_))
-    return pa.RecordBatch.from_arrays(columns, names=["out", "__t", "__seq0", *(f"c{n}" for n in range(len(slots)))])
+    return pa.RecordBatch.from_arrays(
+        columns, names=["out", "__t", "__seq0", *(f"c{n}" for n in range(len(union_types)))]
+    )

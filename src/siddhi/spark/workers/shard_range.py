@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from siddhi.spark.workers.input_schema import Door
-from siddhi.spark.workers.program import IslandProgram
+from siddhi.spark.workers.input_schema import InputSchema
+from siddhi.spark.workers.program import FragmentProgram
 
 __all__ = ["ShardRange"]
 
@@ -25,9 +25,9 @@ class ShardRange:
     first: int
     accepted: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
-    door: Door | None = None
-    doors: tuple[Door, ...] = ()
+    schema: InputSchema | None = None
+    earlier_schemas: tuple[InputSchema, ...] = ()
 
-    def door_of(self, program: IslandProgram) -> Door:
+    def schema_of(self, program: FragmentProgram) -> InputSchema:
         """The door of the island that a program runs."""
-        return self.door or Door.of(program)
+        return self.schema or InputSchema.of(program)

@@ -17,31 +17,31 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from siddhi._version import __version__
 from siddhi.errors import CannotRestoreStateError, SparkRunError
-from siddhi.spark.workers.input_schema import let_in
-from siddhi.spark.workers.kept_state import KeptState
-from siddhi.spark.workers.program import IslandProgram
-from siddhi.spark.workers.record_batch import packed, unpacked
+from siddhi.spark.workers.input_schema import upgrade_rows
+from siddhi.spark.workers.program import FragmentProgram
+from siddhi.spark.workers.record_batch import decode, encode
 from siddhi.spark.workers.shard import Shard
 from siddhi.spark.workers.shard_range import ShardRange
-from siddhi.spark.workers.watermark_buffer import WaitingRows, new_token
-from siddhi.spark.workers.worker import Kept, spare_modules
+from siddhi.spark.workers.stored_state import StoredState
+from siddhi.spark.workers.watermark_buffer import WatermarkBuffer, new_token
+from siddhi.spark.workers.worker import WorkerCache, freeze_modules
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from siddhi.spark.workers.late import LatePolicy
 
-__all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor"]
+__all__ = ["LATE", "LAYOUT_VERSION", "FragmentProcessor"]
 
 LAYOUT_VERSION = 4
 """Of the state variables; a checkpoint with another one is refused."""
 LATE = 1 << 20
 """``out`` of late rows: this and the number of the island."""
-_MOST_CACHED = 512
-_engines: Kept[KeptState] = Kept(_MOST_CACHED, lambda kept: kept.shard.close())
+_MAX_CACHED = 512
+_engines: WorkerCache[StoredState] = WorkerCache(_MAX_CACHED, lambda kept: kept.shard.close())
 
 
-class IslandProcessor(StatefulProcessor):
+class FragmentProcessor(StatefulProcessor):
     """Runs the islands of an app, ``shards`` keys for each.
 
     Args:
@@ -57,7 +57,7 @@ class IslandProcessor(StatefulProcessor):
 
     def __init__(
         self,
-        programs: tuple[IslandProgram, ...],
+        programs: tuple[FragmentProgram, ...],
         shards: int,
         ordering: int,
         run: str,
@@ -86,8 +86,8 @@ class IslandProcessor(StatefulProcessor):
         self._engine = handle.getMapState("engine", "part string", "v int, blob binary")
         pending = handle.getMapState("pending", "chunk bigint", "ipc binary, min_t bigint, max_t bigint, n int")
         timer = handle.getValueState("timer", "at bigint, chunks binary")
-        self._waiting = WaitingRows(pending, timer, handle, self._ordering)
-        spare_modules()
+        self._buffer = WatermarkBuffer(pending, timer, handle, self._ordering)
+        freeze_modules()
 
     def handleInputRows(
         self,
@@ -102,7 +102,7 @@ class IslandProcessor(StatefulProcessor):
         kept: list[tuple[bytes, pa.RecordBatch]] = []
         for frame in rows:
             for data in frame["rows"]:
-                batch = unpacked(data)
+                batch = decode(data)
                 first = pc.min(batch.column(0)).as_py()
                 if first < 0 and watermark <= 0:  # Spark's begins at 0, and would never pass others before these
                     raise SparkRunError(self._before_1970(shard, first))
@@ -110,13 +110,13 @@ class IslandProcessor(StatefulProcessor):
                     kept.append((data, batch))
                     continue
                 is_late = pc.less(batch.column(0), watermark)
-                late.append(_told_once(batch.filter(is_late), self._ordering - 1))
+                late.append(_reported_once(batch.filter(is_late), self._ordering - 1))
                 batch = batch.filter(pc.invert(is_late))
                 if batch.num_rows:
-                    kept.append((packed(batch), batch))
-        island = self._island(shard)
+                    kept.append((encode(batch), batch))
+        fragment = self._fragment(shard)
         # What is there to see late rows alone keeps none.
-        self._waiting.add(self._query, shard, kept if island is None or self._programs[island].names else ())
+        self._buffer.add(self._query, shard, kept if fragment is None or self._programs[fragment].names else ())
         for batch in filter(len, late):
             if self._late == "error":
                 n = batch.num_rows
@@ -124,8 +124,8 @@ class IslandProcessor(StatefulProcessor):
                     f"{self._programs[0].app}: {n} {'row' if n == 1 else 'rows'} came behind the watermark {watermark}, "
                     f"the first at {batch.column(0)[0].as_py()} (late='error')"
                 )
-            blob = packed(batch) if self._late == "side" else b""
-            yield _released(LATE + (island or 0), shard, batch.num_rows, blob)
+            blob = encode(batch) if self._late == "side" else b""
+            yield _emitted(LATE + (fragment or 0), shard, batch.num_rows, blob)
 
     def handleExpiredTimer(
         self,
@@ -137,14 +137,16 @@ class IslandProcessor(StatefulProcessor):
         watermark = timerValues.getCurrentWatermarkInMs()
         shard_number = int(key[0])
         fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
-        island = self._island(shard_number)
-        if island is None or not self._programs[island].names:
+        fragment = self._fragment(shard_number)
+        if fragment is None or not self._programs[fragment].names:
             self._retire(shard_number, fired)
             return
-        program = self._programs[island]
-        now, doors = self._ranges[island].door_of(program), self._ranges[island].doors
-        ready, rest = self._waiting.split(self._query, shard_number, watermark, lambda rows: let_in(rows, now, doors))
-        kept, version = self._load(shard_number, island, watermark if ready is None else ready)
+        program = self._programs[fragment]
+        now, earlier = self._ranges[fragment].schema_of(program), self._ranges[fragment].earlier_schemas
+        ready, rest = self._buffer.split(
+            self._query, shard_number, watermark, lambda rows: upgrade_rows(rows, now, earlier)
+        )
+        kept, version = self._load(shard_number, fragment, watermark if ready is None else ready)
         shard = kept.shard
         shard.seed(f"{self._checkpoint} {shard_number} {version}")
         if ready is not None:
@@ -155,24 +157,24 @@ class IslandProcessor(StatefulProcessor):
         else:
             shard.advance(watermark - 1)
         for number, batch in shard.drain():
-            first = sum(len(p.outputs) for p in self._programs[:island])
-            yield _released(first + number, shard_number, batch.num_rows, packed(batch))
+            first = sum(len(p.outputs) for p in self._programs[:fragment])
+            yield _emitted(first + number, shard_number, batch.num_rows, encode(batch))
         self._store(kept, shard_number, version + 1, watermark)
         due = shard.next_due
         # What is overdue already waits for the next step of the watermark.
-        self._waiting.rearm(shard_number, rest, None if due is None else max(due, watermark), fired)
+        self._buffer.rearm(shard_number, rest, None if due is None else max(due, watermark), fired)
 
     def close(self) -> None:
         """Nothing to close: engines are kept for the next batch."""
 
     # --- state
 
-    def _island(self, shard: int) -> int | None:
+    def _fragment(self, shard: int) -> int | None:
         """The number of the island of a shard; None where it has been retired."""
         return next((n for n, held in enumerate(self._ranges) if 0 <= shard - held.first < self._shards), None)
 
     def _before_1970(self, shard: int, at: int) -> str:
-        program = self._programs[self._island(shard) or 0]
+        program = self._programs[self._fragment(shard) or 0]
         streams = " or ".join(name for name, _ in program.inputs)
         return (
             f"{program.app}: a row of {streams} has event time {at} ms, which is before 1970, where time on Spark's "
@@ -183,52 +185,52 @@ class IslandProcessor(StatefulProcessor):
         """Forget a shard that nobody wants any more."""
         self._meta.clear()
         self._engine.clear()
-        self._waiting.clear(shard, fired)
+        self._buffer.clear(shard, fired)
 
-    def _load(self, number: int, island: int, first: pa.RecordBatch | int) -> tuple[KeptState, int]:
+    def _load(self, number: int, fragment: int, first: pa.RecordBatch | int) -> tuple[StoredState, int]:
         """The engine of a shard with its state, and the version of that; a new one begins with its first row."""
-        program = self._programs[island]
+        program = self._programs[fragment]
         meta = self._meta.get()
         if meta is None:
             return self._begun(number, program, first), 0
         format_, plan, engine, version, _, token = meta
-        known = plan == program.fingerprint or plan in self._ranges[island].accepted
+        known = plan == program.fingerprint or plan in self._ranges[fragment].accepted
         if format_ != LAYOUT_VERSION or not known:
             raise SparkRunError(
                 f"the state of shard {number} was written by siddhi {engine} for another form of {program.app}"
             )
-        if plan in self._ranges[island].left:
+        if plan in self._ranges[fragment].left:
             self._engine.clear()
             return self._begun(number, program, first), version
         cached = _engines.take(self._query, number, token)
         if cached is not None:
             return cached, version
-        kept = KeptState(Shard(program))
+        kept = StoredState(Shard(program))
         try:
             kept.read(number, self._engine)
         except CannotRestoreStateError as error:
             raise SparkRunError(f"shard {number} of {program.app}: {error}") from error
         return kept, version
 
-    def _begun(self, number: int, program: IslandProgram, first: pa.RecordBatch | int) -> KeptState:
+    def _begun(self, number: int, program: FragmentProgram, first: pa.RecordBatch | int) -> StoredState:
         shard = Shard(program)
         shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
-        return KeptState(shard)
+        return StoredState(shard)
 
-    def _store(self, kept: KeptState, number: int, version: int, watermark: int) -> None:
+    def _store(self, kept: StoredState, number: int, version: int, watermark: int) -> None:
         program, token = kept.shard.program, new_token()
         kept.write(self._engine, version)
         self._meta.update((LAYOUT_VERSION, program.fingerprint, __version__, version, watermark, token))
         _engines.put(self._query, number, token, kept)
 
 
-def _told_once(rows: pa.RecordBatch, place: int) -> pa.RecordBatch:
+def _reported_once(rows: pa.RecordBatch, column: int) -> pa.RecordBatch:
     """Rows that no other copy tells of: their place is even."""
-    return rows.filter(pc.equal(pc.bit_wise_and(rows.column(place), 1), 0))
+    return rows.filter(pc.equal(pc.bit_wise_and(rows.column(column), 1), 0))
 
 
-def _released(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
+def _emitted(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
     import pandas as pd  # here: Spark asks a process of its own which state there is, at every start of a query
 
-    released: pd.DataFrame = pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
-    return released
+    emitted: pd.DataFrame = pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
+    return emitted

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siddhi.errors import SparkRunError
-from siddhi.spark.workers.record_batch import packed, unpacked
-from siddhi.spark.workers.worker import Kept
+from siddhi.spark.workers.record_batch import decode, encode
+from siddhi.spark.workers.worker import WorkerCache
 
-__all__ = ["WaitingRows", "in_order", "new_token"]
+__all__ = ["WatermarkBuffer", "in_order", "new_token"]
 
-_MOST_BYTES = 256 << 20
+_MAX_BYTES = 256 << 20
 _NUMBERED = 0
 """The token of what is kept: chunks have numbers that say which they are."""
-_kept: Kept[dict[int, pa.RecordBatch]] = Kept(_MOST_BYTES)
+_kept: WorkerCache[dict[int, pa.RecordBatch]] = WorkerCache(_MAX_BYTES)
 
 Chunk = tuple[int, int]
 """Rows that wait, written once and never changed: their number, and their first event time."""
@@ -31,7 +31,7 @@ def new_token() -> int:
     return secrets.randbits(62) + 1
 
 
-class WaitingRows:
+class WatermarkBuffer:
     """Rows that wait, and the one timer of a shard.
 
     A chunk is written when its rows come, and deleted when the watermark has passed the first of them; what it has not
@@ -72,7 +72,7 @@ class WaitingRows:
         query: str,
         shard: int,
         watermark: int,
-        let_in: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows,
+        upgrade_rows: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows,
     ) -> tuple[pa.RecordBatch | None, list[Chunk]]:
         """What the watermark has passed, in order, or None; and what goes on waiting. The store has only the latter then.
 
@@ -89,7 +89,7 @@ class WaitingRows:
                 continue
             batch = held.pop(number, None)
             if batch is None:
-                batch = let_in(self._read(shard, number))
+                batch = upgrade_rows(self._read(shard, number))
             self._pending.removeKey((number,))
             if not batch.num_rows:
                 continue
@@ -100,7 +100,7 @@ class WaitingRows:
             if pc.any(passed).as_py():
                 ready.append(batch.filter(passed))
             waiting = batch.filter(pc.invert(passed))
-            chunk = self._write(packed(waiting), waiting, taken)
+            chunk = self._write(encode(waiting), waiting, taken)
             rest.append(chunk)
             held[chunk[0]] = waiting
             taken.add(chunk[0])
@@ -158,7 +158,7 @@ class WaitingRows:
                 f"the checkpoint is damaged: rows that wait in shard {shard} are not there; are files of its state missing, or left "
                 "from another attempt at a batch?"
             )
-        return unpacked(bytes(written[0]))
+        return decode(bytes(written[0]))
 
     def _write(self, data: bytes, batch: pa.RecordBatch, taken: Collection[int]) -> Chunk:
         bounds = pc.min_max(batch.column(0)).as_py()

@@ -8,13 +8,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["Kept", "spare_modules"]
+__all__ = ["WorkerCache", "freeze_modules"]
 
 V = TypeVar("V")
 _counts: set[int] = set()
 
 
-def spare_modules() -> None:
+def freeze_modules() -> None:
     """Keep Python's collector away from modules: Spark collects everything after every task, a tenth of a second each time.
 
     What is there when modules have come is not looked through again; as there are only so many, so is what that keeps.
@@ -24,7 +24,7 @@ def spare_modules() -> None:
         gc.freeze()
 
 
-class Kept(Generic[V]):
+class WorkerCache(Generic[V]):
     """What belongs to a state in Spark's store, by query and shard, with the token that the store has for that state.
 
     A token names one state as one attempt wrote it. So what an attempt left that failed is never taken for what is in the
@@ -35,9 +35,9 @@ class Kept(Generic[V]):
         let_go: what to do with a value that is not kept any more.
     """
 
-    def __init__(self, most: int, let_go: Callable[[V], object] = lambda _: None) -> None:
+    def __init__(self, most: int, on_evict: Callable[[V], object] = lambda _: None) -> None:
         self._most = most
-        self._let_go = let_go
+        self._on_evict = on_evict
         self._size = 0
         self._held: OrderedDict[tuple[str, int], tuple[int, V, int]] = OrderedDict()
 
@@ -66,4 +66,4 @@ class Kept(Generic[V]):
         held = self._held.pop(key, None)
         if held is not None:
             self._size -= held[2]
-            self._let_go(held[1])
+            self._on_evict(held[1])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.fragments import Fragment, fragment
+from siddhi.planner.distribution.sub_app import SubApp, sub_app
 from siddhi.planner.plan.elements import app_elements
 from siddhi.planner.plan.limits import KeyLimitPlan, OnFull
 from siddhi.planner.plan.nodes import QueryPlan
@@ -49,8 +49,8 @@ end;
 """
 
 
-def part(*names: str, app: str = APP) -> Fragment:
-    return fragment(plan(parse(app)), names)
+def part(*names: str, app: str = APP) -> SubApp:
+    return sub_app(plan(parse(app)), names)
 
 
 def test_the_elements_of_an_app() -> None:
@@ -81,15 +81,15 @@ def test_a_query_with_its_streams() -> None:
 
 def test_the_time_zone_goes_with_aggregations_alone() -> None:
     whole = plan(parse(f"@app:aggTimeZone('Asia/Colombo') {APP}"))
-    kept = fragment(whole, ["PerSecond"])
+    kept = sub_app(whole, ["PerSecond"])
     assert plan(parse(kept.text)).aggregations["PerSecond"].zone == "Asia/Colombo"
-    assert kept.fingerprint != fragment(plan(parse(APP)), ["PerSecond"]).fingerprint
-    assert fragment(whole, ["clean"]).text == fragment(plan(parse(APP)), ["clean"]).text
+    assert kept.fingerprint != sub_app(plan(parse(APP)), ["PerSecond"]).fingerprint
+    assert sub_app(whole, ["clean"]).text == sub_app(plan(parse(APP)), ["clean"]).text
 
 
 def test_the_limits_of_the_app_hold_for_its_parts() -> None:
     whole = plan(parse(f"@app:limits(keys = '7', on.full = 'log') {APP.replace('#window.length(3)', '')}"))
-    (query,) = plan(parse(fragment(whole, ["query_2"]).text)).executions
+    (query,) = plan(parse(sub_app(whole, ["query_2"]).text)).executions
     assert isinstance(query, QueryPlan)
     assert query.limit == KeyLimitPlan(keys=7, on_full=OnFull.LOG, annotation="@app:limits")
 
@@ -162,13 +162,13 @@ def test_a_stream_that_a_partition_only_keys_is_defined() -> None:
 
 def test_as_json_and_back() -> None:
     found = part("limit", "partition_0")
-    again = Fragment.from_json(found.to_json())
+    again = SubApp.from_json(found.to_json())
     assert again == found
     assert again.fingerprint == found.fingerprint
     assert found.fingerprint != part("limit").fingerprint
     for text in ('{"format": 2}', "[]", json.dumps({"format": 1, "text": ""})):
         with pytest.raises(ValueError, match="fragment"):
-            Fragment.from_json(text)
+            SubApp.from_json(text)
 
 
 def test_planned_again_it_has_the_same_elements() -> None:
@@ -184,7 +184,7 @@ def test_each_query_alone_gives_what_it_gives_in_the_app(app: str, events: list[
     timers = "exact" if whole.playback and whole.playback.exact else "jump"
     names = [element.name for element in app_elements(whole) if element.reads == ("S",)]
     chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
-    found = fragment(whole, chosen, timers=timers)
+    found = sub_app(whole, chosen, timers=timers)
     streams = [stream for stream in found.outputs if stream != "Both"]
     # What one query fails with, those behind it do not see: apart, they do.
     events = [event for event in events if event.values[2] is not None]
@@ -199,5 +199,5 @@ def put_out(app: str, streams: Iterable[str], events: list[Any]) -> dict[str, An
 
 
 def test_definitions_stand_alone() -> None:
-    text = fragment(plan(parse(f"{DEFINITION} @info(name = 'q') from S select t insert into O;")), ["q"]).text
+    text = sub_app(plan(parse(f"{DEFINITION} @info(name = 'q') from S select t insert into O;")), ["q"]).text
     assert parse(text).definitions[1:] == parse("define stream O (t string);").definitions

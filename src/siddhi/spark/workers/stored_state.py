@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from siddhi.spark.workers.record_batch import packed, unpacked
+from siddhi.spark.workers.record_batch import decode, encode
 from siddhi.spark.workers.shard import Shard
 
-__all__ = ["KeptState", "base_entry", "pieces_of"]
+__all__ = ["StoredState", "base_entry", "pieces_of"]
 
 _FORMAT = 1
 _BASE = ""
@@ -22,7 +22,7 @@ _HEAD = b""
 """The piece that lists the others, or is the whole of a small state."""
 
 
-class KeptState:
+class StoredState:
     """What is in the store, remembered beside the engine that was restored from it.
 
     Args:
@@ -77,7 +77,7 @@ def pieces_of(parts: Mapping[str, bytes]) -> dict[bytes, bytes]:
     """The pieces of a snapshot out of what the store holds: a base, and changes by version."""
     pieces: dict[bytes, bytes] = {}
     for name in sorted(parts):
-        rows = unpacked(parts[name])
+        rows = decode(parts[name])
         for piece, data in zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True):
             if data is None:
                 pieces.pop(piece, None)
@@ -93,6 +93,6 @@ def base_entry(pieces: Mapping[bytes, bytes]) -> tuple[tuple[str, int], bytes]:
 
 def _joined(pieces: Mapping[bytes, bytes | None]) -> bytes:
     names = pa.array(list(pieces), pa.binary())
-    return packed(
+    return encode(
         pa.RecordBatch.from_arrays([names, pa.array(list(pieces.values()), pa.binary())], names=["name", "data"])
     )

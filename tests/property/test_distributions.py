@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.distribution import separability
+from siddhi.planner.distribution.distribution import distributions
 from siddhi.query_compiler.parser import parse
 from tests.kit.apps import CONDITIONS, DEFINITION, Query, Sent, queries, timelines
 
@@ -56,7 +56,7 @@ def single_queries(draw: st.DrawFn) -> str:
 
 
 def separates_by_t(app: str) -> bool:
-    found = separability(plan(parse(app)))
+    found = distributions(plan(parse(app)))
     by_t = [
         element.keys is None or any(any(key.attribute == "t" for _, key in part.by) for part in element.keys)
         for element in found

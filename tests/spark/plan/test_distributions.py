@@ -15,15 +15,15 @@ from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.testing import Row, differences, oracle
-from tests.kit.distribution import ANYTHING, COUPLED, SEPARATED, SINGLE, STREAMS, feed, timelines
+from tests.kit.distribution import COUPLED, SEPARATED, SINGLE, STREAMS, UNSPECIFIED, feed, timelines
 from tests.spark.streaming.without_jvm import played
 
-KEYED = [*ANYTHING, *(text for text, _ in SEPARATED)]
+HASH = [*UNSPECIFIED, *(text for text, _ in SEPARATED)]
 COUPLES = [text for text, _ in SINGLE]
 
 
-def islands(text: str):
-    return cut(plan(parse(STREAMS + feed(text))), streaming=True, prefer="engine", bound={"S", "R"}).islands
+def fragments(text: str):
+    return cut(plan(parse(STREAMS + feed(text))), streaming=True, prefer="engine", bound={"S", "R"}).fragments
 
 
 def told(text: str, rows: list[Row], *, outputs: tuple[str, ...] = ("O",), **options) -> str | None:
@@ -35,18 +35,18 @@ def told(text: str, rows: list[Row], *, outputs: tuple[str, ...] = ("O",), **opt
     return next((f"{name}: {one}" for name, one in found if one is not None), None)
 
 
-@pytest.mark.parametrize("text", KEYED)
+@pytest.mark.parametrize("text", HASH)
 def test_what_separates_is_spread(text: str) -> None:
-    assert not any(island.is_single for island in islands(text))
+    assert not any(fragment.is_single for fragment in fragments(text))
 
 
 @pytest.mark.parametrize("text", COUPLES)
 def test_what_does_not_separate_has_one_shard_and_a_reason(text: str) -> None:
-    (island,) = [island for island in islands(text) if island.is_single]
-    assert island.reason
+    (fragment,) = [fragment for fragment in fragments(text) if fragment.is_single]
+    assert fragment.reason
 
 
-@pytest.mark.parametrize("text", [STREAMS + feed(text) for text in KEYED])
+@pytest.mark.parametrize("text", [STREAMS + feed(text) for text in HASH])
 @settings(max_examples=10)
 @given(rows=timelines().filter(bool), seed=st.integers(0, 99), shards=st.sampled_from([2, 3, 7]), forget=st.booleans())
 def test_shards_give_what_one_engine_gives(text: str, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
@@ -88,7 +88,7 @@ COUPLED_BY_TWO = [
 
 @pytest.mark.parametrize("text", COUPLED_BY_TWO)
 def test_two_steps_that_separate_may_not_together(text: str) -> None:
-    assert [island.is_single for island in islands(text)] == [True]
+    assert [fragment.is_single for fragment in fragments(text)] == [True]
     assert told(STREAMS + text, COUPLED, seed=1, shards=3) is None
     assert told(STREAMS + text, COUPLED, seed=1, shards=3, force="k") is not None
 
@@ -102,11 +102,11 @@ def test_a_primary_key_of_another_column_keeps_a_table_in_one_shard() -> None:
     rows += [("R", 11_000, (key, 0, 0, 0.5)) for key in "ABC"]
     for key, single in (("@PrimaryKey('v')", True), ("@PrimaryKey('k', 'v')", False), ("@PrimaryKey('k')", False)):
         app = text.format(key=key)
-        assert [island.is_single for island in islands(app)] == [single]
+        assert [fragment.is_single for fragment in fragments(app)] == [single]
         assert told(STREAMS + app, rows, seed=1, shards=5) is None
         assert len(oracle(STREAMS + app, rows, ["O"])["O"]) == (1 if single else 3)
-    (island,) = islands(text.format(key="@PrimaryKey('v')"))
-    assert island.reason == (
+    (fragment,) = fragments(text.format(key="@PrimaryKey('v')"))
+    assert fragment.reason == (
         "table 'T' is written, and not every use of it asks for one value of the same column of its primary key"
     )
 
@@ -118,14 +118,14 @@ def test_what_a_named_window_shows_a_join_is_stamped_by_whoever_looks() -> None:
     )
     each = (("S", 10_202, "A"), ("R", 10_252, "A"), ("R", 10_852, "C"), ("S", 16_355, "A"))
     rows = [(stream, time, (key, n, time, 0.5)) for n, (stream, time, key) in enumerate(each)]
-    assert [island.is_single for island in islands(text)] == [True]
+    assert [fragment.is_single for fragment in fragments(text)] == [True]
     assert told(STREAMS + text, rows, seed=0, shards=5) is None
     assert told(STREAMS + text, rows, seed=0, shards=5, force="k") is not None
 
 
 # --- apps of several rows of the table
 
-ROWS = [feed(text) for text in (*ANYTHING, *(text for text, _ in SEPARATED), *(text for text, _ in SINGLE))]
+ROWS = [feed(text) for text in (*UNSPECIFIED, *(text for text, _ in SEPARATED), *(text for text, _ in SINGLE))]
 DEFINITION = re.compile(r"(?:@PrimaryKey\([^)]*\) )?define [^;]*;")
 ENDS = [
     "from O{n} select * insert into P{n};",
@@ -167,7 +167,7 @@ def test_apps_of_several_queries(app, rows: list[Row], seed: int, shards: int, f
 # --- rows of the table behind others
 
 CHAINED = [
-    *(text for text in KEYED if "externalTime" not in text),  # it must see time go on
+    *(text for text in HASH if "externalTime" not in text),  # it must see time go on
     "from S#window.timeBatch(500, 0) select k, v insert into O;",
     "from S#window.timeBatch(500, 0) select k, sum(v) as n group by k insert all events into O;",
     "from S#window.time(500) select k, v insert expired events into O;",

@@ -31,7 +31,7 @@ from siddhi.query_api.query import Partition, Query
 from siddhi.query_api.selection import InsertInto, Selector
 from siddhi.query_compiler.print.app import to_siddhiql
 
-__all__ = ["Fragment", "fragment"]
+__all__ = ["SubApp", "sub_app"]
 
 _FORMAT = 1
 _KEPT = ("description", "partialMatches", "limits")
@@ -41,7 +41,7 @@ Schema = tuple[tuple[str, str], ...]
 
 
 @frozen(kw_only=True)
-class Fragment:
+class SubApp:
     """A part of an app.
 
     Attributes:
@@ -80,7 +80,7 @@ class Fragment:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> Fragment:
+    def from_json(cls, text: str) -> SubApp:
         """What :meth:`to_json` wrote.
 
         Raises:
@@ -102,7 +102,7 @@ def _schemas(data: Mapping[str, Iterable[Iterable[str]]]) -> dict[str, Schema]:
     return {stream: tuple((str(name), str(kind)) for name, kind in attributes) for stream, attributes in data.items()}
 
 
-def fragment(plan: Plan, names: Iterable[str], *, timers: str = "exact") -> Fragment:
+def sub_app(plan: Plan, names: Iterable[str], *, timers: str = "exact") -> SubApp:
     """The part of an app that consists of the named elements, and of the windows, aggregations and tables they use.
 
     Events of each stream that comes from outside drive its clock (playback).
@@ -160,7 +160,7 @@ class _Builder:
         keyed = {key.stream for element in part if isinstance(element.plan, PartitionPlan) for key in element.plan.keys}
         self.streams = {name.lstrip("!") for name in (*self.read, *self.written, *keyed) if name in plan.streams}
 
-    def build(self, executions: list[Query | Partition], timers: str) -> Fragment:
+    def build(self, executions: list[Query | Partition], timers: str) -> SubApp:
         own_tables = {name for aggregation in self.plan.aggregations.values() for name in aggregation.tables}
         changed = {name for element in self.part for name in element.changes}
         tables = [
@@ -176,7 +176,7 @@ class _Builder:
             definitions=tuple(definitions),
             executions=(*map(_fill_query, fills.items()), *executions),
         )
-        return Fragment(
+        return SubApp(
             text=to_siddhiql(app),
             names=tuple(element.name for element in self.part),
             inputs={name: _schema(self.plan.streams[name].attributes) for name in self._inputs()},
