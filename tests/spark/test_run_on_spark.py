@@ -121,7 +121,7 @@ def test_a_stream_is_ended_and_opened_again(masters, tmp_path, monkeypatch):
     assert "Counts: 1 events out" in run(*arguments, "--finish")
     put("1.csv", 1600, 2500)
     code, told = failing(*arguments)
-    assert (code, "is closed: its stream has ended; start with --reopen to go on" in told) == (5, True)
+    assert (code, "is closed: its stream was finished; start with --reopen to continue it" in told) == (5, True)
     run(*arguments, "--reopen")
     more = (
         "from Trades select price insert into Prices; from Trades#window.lengthBatch(9) select price insert into Nines;"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
@@ -41,14 +41,14 @@ def key_ranges(*queries: str, bound=("S",)) -> list[KeyRange]:
 
 
 def manifest(app: str, *queries: str) -> Manifest:
-    return Manifest(app, key_ranges(*queries), ["S"], {"S": ["ts", "1 second"]}, 10, 2, "drop")
+    return Manifest(app, key_ranges(*queries), ["S"], {"S": ["ts", "1 second"]}, 10, 2, "drop", "")
 
 
 @pytest.mark.parametrize("evolve", [False, True])
 @pytest.mark.parametrize(
     ("before", "now", "told"),
     [
-        ("Trades", "Orders", "belongs to app 'Trades', and this is app 'Orders': give each app a folder of its own"),
+        ("Trades", "Orders", "belongs to app 'Trades', and this is app 'Orders': use a folder per app"),
         ("", "Orders", "belongs to an app without name, and this is app 'Orders'"),
         ("Trades", "", "belongs to app 'Trades', and this is an app without name"),
     ],
@@ -60,9 +60,9 @@ def test_a_checkpoint_is_that_of_one_app(before, now, told, evolve):
 
 def test_evolve_is_proposed_where_some_of_the_state_fits():
     before = manifest("Trades", COUNT, LENGTH)
-    with pytest.raises(SparkRunError, match="The rest of its state fits: start with evolve=True"):
+    with pytest.raises(SparkRunError, match="The rest of the state fits: start with evolve=True"):
         updated_manifest("there", before, manifest("Trades", COUNT, OTHER), evolve=False)
-    with pytest.raises(SparkRunError, match="None of its state fits: take a new checkpoint"):
+    with pytest.raises(SparkRunError, match="None of the state fits: start a new checkpoint"):
         updated_manifest("there", before, manifest("Trades", OTHER), evolve=False)
 
 
@@ -78,7 +78,7 @@ def test_a_new_query_joins_a_fragment():
     assert (fit.indexes, fit.refused, fit.changed) == ([0], [], ["query 'sum' is new"])
     (key_range,) = fit.key_ranges
     assert key_range.earlier == [before[0].sub_app]
-    assert len(key_range.accepted) == 2
+    assert len(key_range.shard_range.accepted) == 2
 
 
 def test_a_new_fragment_stands_behind_the_others_whatever_its_place():
@@ -90,7 +90,7 @@ def test_a_new_fragment_stands_behind_the_others_whatever_its_place():
 
 def test_what_is_gone_leaves_its_place_for_good():
     without = assign_key_ranges(key_ranges(COUNT, LENGTH), key_ranges(LENGTH))
-    assert without.changed == ["'count' is gone, and its state is left behind"]
+    assert without.changed == ["'count' was removed, its state is discarded"]
     assert [key_range.retired for key_range in without.key_ranges] == [True, False]
     back = assign_key_ranges(without.key_ranges, key_ranges(COUNT, LENGTH))
     assert [back.key_ranges[index].first for index in back.indexes] == [20, 10]
@@ -107,11 +107,11 @@ def test_a_change_of_what_holds_state_is_refused():
     ("queries", "told"),
     [
         ([SUM, LENGTH], "query 'sum' was added"),
-        ([SUM], "query 'length' was taken away, query 'sum' was added"),
-        ([LENGTH.replace("'length'", "'long'")], "query 'length' is query 'long' now"),
+        ([SUM], "query 'length' was removed, query 'sum' was added"),
+        ([LENGTH.replace("'length'", "'long'")], "query 'length' was removed, query 'long' was added"),
         (
             [LENGTH.replace("length(2)", "length(3)")],
-            "query 'length' says 'from S#window.length(3)' instead of 'from S#window.length(2)'",
+            "query 'length' has 'from S#window.length(3)' instead of 'from S#window.length(2)'",
         ),
     ],
 )
@@ -120,14 +120,12 @@ def test_a_change_in_a_partition_says_which_queries_changed(name, queries, told)
     before = key_ranges(f"{name}partition with (k of S) begin {LENGTH} end;")
     fit = assign_key_ranges(before, key_ranges(f"{name}partition with (k of S) begin {' '.join(queries)} end;"))
     what = "partition 'part'" if name else "partition with (k of S)"
-    assert fit.refused == [
-        f"{what} is not what it was: {told} (a partition is one element, and what it keeps is of all its queries together)"
-    ]
+    assert fit.refused == [f"{what} changed: {told} (a partition is one element: its queries share its state)"]
 
 
 def test_a_change_back_to_something_else_is_refused_although_it_was_gone_in_between():
     gone = assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT))
-    assert (gone.refused, gone.changed) == ([], ["query 'sum' is gone, and its state is left behind"])
+    assert (gone.refused, gone.changed) == ([], ["query 'sum' was removed, its state is discarded"])
     again = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, SUM.replace("sum(v)", "max(v)")))
     assert any("query 'sum' is not what it was" in told for told in again.refused)
 
@@ -136,7 +134,7 @@ def test_what_was_gone_comes_back_under_another_name():
     gone = assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT))
     back = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, SUM))
     assert back.refused == [
-        "query 'sum' was gone and comes back, which it can't as it was: it begins empty under another name (@info(name = '...'))"
+        "query 'sum' was removed and can't return under its name: use another name for the new element (@info(name = '...'))"
     ]
     meanwhile = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, OTHER.replace("group by v", "group by k")))
     assert meanwhile.refused == []
@@ -148,7 +146,7 @@ def test_what_was_gone_comes_back_under_another_name():
 def test_what_was_new_may_go_again():
     more = assign_key_ranges(key_ranges(COUNT), key_ranges(COUNT, SUM))
     less = assign_key_ranges(more.key_ranges, key_ranges(COUNT))
-    assert (less.refused, less.changed) == ([], ["query 'sum' is gone, and its state is left behind"])
+    assert (less.refused, less.changed) == ([], ["query 'sum' was removed, its state is discarded"])
     assert assign_key_ranges(less.key_ranges, key_ranges(COUNT, SUM)).refused
 
 
@@ -177,7 +175,7 @@ def test_rows_of_another_form_are_refused():
     (fragment,) = cut(planned, streaming=True, prefer="engine", bound=("S", "T")).fragments
     now = [key_range_of(planned, fragment, write_program(planned, fragment, [], shards=10), 0, 10)]
     assert assign_key_ranges(before, now).refused == [
-        "'count', 'another': rows that wait are of T (k string, v int), and now it is T (k string, v int, w int)"
+        "'count', 'another': buffered rows have the schema T (k string, v int), and the stream is T (k string, v int, w int) now"
     ]
 
 
@@ -190,39 +188,39 @@ def test_rows_of_streams_that_nothing_reads_any_more_are_left_behind():
     first = InputSchema.from_json(one[0].input_schema)
     assert joined.key_ranges[0].earlier_schemas == [replace(first, assigned_id=first.schema_id).to_json()]
     left = assign_key_ranges(joined.key_ranges, one)
-    assert left.changed == ["query 'more' is gone, and its state is left behind", "rows of T that wait are left behind"]
+    assert left.changed == ["query 'more' was removed, its state is discarded", "buffered rows of T are discarded"]
     assert [InputSchema.from_json(schema).dropped for schema in left.key_ranges[0].earlier_schemas] == [(), ("T",)]
     again = assign_key_ranges(left.key_ranges, both).key_ranges[0]
     assert [InputSchema.from_json(schema).dropped for schema in again.earlier_schemas] == [(), ("T",), ()]
     names = [InputSchema.from_json(schema).schema_id for schema in (*again.earlier_schemas, again.input_schema)]
     assert len(set(names)) == 4
-    with pytest.raises(SparkRunError, match=r"rows of T that wait are left behind.*start with evolve=True"):
+    with pytest.raises(SparkRunError, match=r"buffered rows of T are discarded.*start with evolve=True"):
         updated_manifest(
-            "there", Manifest("A", both, ["S"], bindings, 10, 2, "drop"), manifest("A", COUNT), evolve=False
+            "there", Manifest("A", both, ["S"], bindings, 10, 2, "drop", ""), manifest("A", COUNT), evolve=False
         )
 
 
 def test_what_goes_to_one_shard_changes_the_key_of_what_it_reads():
     sums = COUNT + "@info(name = 'all') from Counts#window.length(2) select sum(n) as total insert into All;"
     assert assign_key_ranges(key_ranges(COUNT), key_ranges(sums)).refused == [
-        "'count', 'all': the key is none, and was S by k (in an app of its own, 'all' changes no key)"
+        "'count', 'all': the key is none, and was S by k (move 'all' to an app of its own)"
     ]
 
 
 def test_a_name_that_is_another_elements_now_is_told():
     named = "@info(name = 'count') partition with (k of S) begin from S select k, count() as n insert into Counts; end;"
     assert assign_key_ranges(key_ranges(COUNT), key_ranges(named)).refused == [
-        "query 'count' is partition 'count' now: what is new has a name of its own (@info(name = '...'))"
+        "query 'count' is partition 'count' now: use another name for the new element (@info(name = '...'))"
     ]
 
 
 def test_fragments_that_become_one_are_refused():
     one = [replace(key_ranges(COUNT)[0], stateful=["count", "length"])]
     assert assign_key_ranges(key_ranges(COUNT, LENGTH), one).refused == [
-        "'count', 'length' are one island, and the state of 'count' and of 'length' is kept apart"
+        "'count', 'length' run in one fragment now, and 'count' and 'length' have separate state"
     ]
     assert assign_key_ranges(one, key_ranges(COUNT, LENGTH)).refused == [
-        "'count' and 'length' are islands of their own, and their state is kept together"
+        "'count' and 'length' run in separate fragments now, and their state is stored together"
     ]
 
 
@@ -265,7 +263,7 @@ def test_rows_wait_for_what_they_waited_for_where_two_take_them():
 
 def test_a_key_range_survives_being_written():
     (key_range,) = key_ranges(COUNT)
-    assert KeyRange.from_json(asdict(key_range)) == key_range
+    assert KeyRange.from_json(key_range.to_json()) == key_range
 
 
 def evolved(before: FakeStream, app: str) -> FakeStream:
@@ -316,7 +314,7 @@ def test_a_stream_goes_on_with_its_state_and_new_queries(forget):
 def test_one_query_takes_the_place_of_another_in_two_steps():
     both = assign_key_ranges(key_ranges(COUNT), key_ranges(COUNT, SUM))
     fit = assign_key_ranges(both.key_ranges, key_ranges(SUM))
-    assert (fit.refused, fit.changed) == ([], ["query 'count' is gone, and its state is left behind"])
+    assert (fit.refused, fit.changed) == ([], ["query 'count' was removed, its state is discarded"])
 
 
 REF = "define table Ref (k string, f int);"
@@ -330,13 +328,13 @@ def test_a_table_that_is_read_only_is_nothing_in_common():
     first = key_ranges(REF, JOINED)
     second = assign_key_ranges(first, key_ranges(REF, JOINED, ALSO))
     third = assign_key_ranges(second.key_ranges, key_ranges(REF, ALSO))
-    assert (third.refused, third.changed) == ([], ["query 'joined' is gone, and its state is left behind"])
+    assert (third.refused, third.changed) == ([], ["query 'joined' was removed, its state is discarded"])
     assert third.key_ranges[0].left == [SubApp.from_json(first[0].sub_app).fingerprint]
 
 
 def test_a_table_that_is_read_only_may_go_and_come_back():
     gone = assign_key_ranges(key_ranges(REF, LENGTH, JOINED), key_ranges(LENGTH))
-    assert gone.changed == ["query 'joined' is gone, and its state is left behind"]
+    assert gone.changed == ["query 'joined' was removed, its state is discarded"]
     back = assign_key_ranges(gone.key_ranges, key_ranges(REF, LENGTH, ALSO))
     assert (back.refused, back.changed) == ([], ["query 'also' is new"])
 
@@ -348,14 +346,14 @@ def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
         raise ExtensionNotFoundError("unknown function 'my:twice'")
 
     gone = KeyRange.from_json(
-        json.loads(json.dumps(asdict(assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT)).key_ranges[0])))
+        json.loads(json.dumps(assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT)).key_ranges[0].to_json()))
     )
     for module in ("siddhi.spark.checkpoint.key_ranges", "siddhi.planner.compatibility"):
         monkeypatch.setattr(f"{module}.stateful_parts", missing)
     fit = assign_key_ranges([gone], key_ranges(COUNT))
     assert (fit.refused, fit.changed, fit.key_ranges) == ([], [], [gone])
     (told,) = assign_key_ranges([gone], key_ranges(COUNT, OTHER.replace("group by v", "group by k"))).refused
-    assert told.startswith("what it was can't be told: no function is called 'my:twice'")
+    assert told.startswith("the earlier form of the app can't be planned: no function is called 'my:twice'")
 
 
 @pytest.mark.parametrize("forget", [True, False])

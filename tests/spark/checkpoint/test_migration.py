@@ -15,7 +15,7 @@ from siddhi.errors import SparkRunError
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.checkpoint.key_ranges import key_range_of
-from siddhi.spark.checkpoint.migration import _RowsByChild, unsplittable
+from siddhi.spark.checkpoint.migration import RowsByShard, unsplittable
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.plan.key_hash import shard_of_key
 from siddhi.spark.testing import differences, oracle
@@ -53,9 +53,9 @@ def test_half_of_a_stream_on_three_shards_and_half_on_six(spark, tmp_path):
     more(tmp_path, rows[:300], "a")
     started(spark, tmp_path, app).start(old, sinks, trigger=now).await_termination()
     wider = started(spark, tmp_path, app, shards=6)
-    with pytest.raises(ValueError, match=r"3 shards don't become 8: .* a multiple \(6, 9, 12 \.\.\.\)"):
+    with pytest.raises(ValueError, match=r"3 shards can't be migrated to 8: .* a multiple \(6, 9, 12 \.\.\.\)"):
         started(spark, tmp_path, app, shards=8).migrate(old, new)
-    with pytest.raises(SparkRunError, match=r"another form of the app: .*'last' is gone"):
+    with pytest.raises(SparkRunError, match=r"another form of the app: .*'last' was removed"):
         started(spark, tmp_path, APP, shards=6).migrate(old, new)
     wider.migrate(old, new, partitions=3)
     passed = [row for row in rows[:300] if row[0] < rows[299][0] - 1000]
@@ -94,7 +94,7 @@ def test_what_time_brings_out_for_all_keys_together_is_not_split():
     key_range = key_range_of(planned, fragment, write_program(planned, fragment, []), 0, 4)
     assert key_range.keys == {"S": ["k"]}
     assert list(unsplittable(planned, key_range)) == [
-        "query 'minute' keeps what time brings out for all keys together: put it into a partition"
+        "query 'minute' has timers for all keys together: move it into a partition"
     ]
 
 
@@ -113,7 +113,7 @@ def test_buffered_rows_go_by_their_key_whatever_orders_them(spark, ordering):
         values = keys if kind == "string" else [n % 2 for n in range(12)]
         columns[name] = pa.array(values, pa.string() if kind == "string" else pa.int32())
     rows = encode(pa.RecordBatch.from_pydict(columns))
-    found = _RowsByChild(spark, planned, key_range, range(4)).split([(rows, 100, 100, 12)])
+    found = RowsByShard(spark, planned, key_range, range(4)).split([(rows, 100, 100, 12)])
     place = next(n for n, kind in enumerate(program.kinds) if kind == "string") + ordering
     dealt = {child: decode(part[0][0]).column(place).to_pylist() for child, part in found.items()}
     assert dealt == {
@@ -195,9 +195,11 @@ def test_rows_of_two_schemas_are_dealt_alike(monkeypatch):
     (_, (key, _)), *_ = (found for found in now.inputs if found[0] == "S")
     new = {name: keys if kind == "string" else [0] * 12 for name, kind in zip(now.columns, now.kinds)}
     new["input"] = [[stream for stream, _ in now.inputs].index("S")] * 12
-    dealt_by = _RowsByChild(None, planned, key_range, range(4))
+    dealt_by = RowsByShard(None, planned, key_range, range(4))
     monkeypatch.setattr(
-        dealt_by, "_route_rows", lambda _, __, table: [[shard_of_key([k], 4)] for k in table.column("c0").to_pylist()]
+        dealt_by,
+        "_shards_by_key",
+        lambda _, __, table: [[shard_of_key([k], 4)] for k in table.column("c0").to_pylist()],
     )
     batches = [encoded_batch(before, 100, k=keys, v=[5] * 12), encoded_batch(now, 200, **new)]
     for child, ((data, first, last, n),) in dealt_by.split(batches).items():

@@ -10,10 +10,10 @@ pytest.importorskip("pyspark")
 
 import pandas as pd
 
-from siddhi.spark.checkpoint.migration import MovedShard
-from siddhi.spark.checkpoint.new_checkpoint import StateWriter, _parts
+from siddhi.spark.checkpoint.new_checkpoint import StateWriter, encode_shard
+from siddhi.spark.checkpoint.stored import StoredShard
 from siddhi.spark.testing import oracle
-from siddhi.spark.workers.stored_state import pieces_of
+from siddhi.spark.workers.stored_state import blocks_of
 from tests.spark.streaming.without_jvm import Clock, FakeStream, Handle
 
 APP = """define stream S (k string, v int);
@@ -26,19 +26,19 @@ def rows_of(first: int, n: int) -> list:
     return [(i, "S", 10_000 + 3 * i, (f"k{i % 7}", i)) for i in range(first, first + n)]
 
 
-def held(shard: int, handle: Handle) -> MovedShard:
+def held(shard: int, handle: Handle) -> StoredShard:
     _, fingerprint, _, version, clock, _ = handle.values["meta"].held
     parts = {name: bytes(blob) for (name,), (_, blob) in handle.maps["engine"].held.items()}
     due, _ = handle.values["timer"].held
-    return MovedShard(
-        shard, fingerprint, clock, version, pieces_of(parts), list(handle.maps["pending"].held.values()), due
+    return StoredShard(
+        shard, fingerprint, version, clock, blocks_of(parts), list(handle.maps["pending"].held.values()), due
     )
 
 
-def written(shard: MovedShard) -> Handle:
+def written(shard: StoredShard) -> Handle:
     writer, handle = StateWriter(), Handle()
     writer.init(handle)
-    frame = pd.DataFrame({"rows": [_parts(shard)]})
+    frame = pd.DataFrame({"rows": [encode_shard(shard)]})
     assert list(writer.handleInputRows((shard.number,), iter([frame]), Clock(0))) == []
     return handle
 
@@ -48,7 +48,7 @@ def test_a_worker_that_has_engines_and_rows_goes_on_with_what_was_written():
     stream.batch(rows_of(0, 100))
     stream.batch(rows_of(100, 100))
     moved = [held(shard, handle) for shard, handle in stream.handles.items()]
-    assert all(shard.pending for shard in moved)
+    assert all(shard.buffered for shard in moved)
     then = copy.deepcopy((stream.watermark, stream.latest, stream.found))
     stream.batch(rows_of(200, 100))  # the worker keeps what is later than what was written
     stream.watermark, stream.latest, stream.found = then
@@ -70,7 +70,7 @@ def test_a_shard_in_which_rows_wait_and_that_is_all():
     (handle,) = stream.handles.values()
     assert handle.values["meta"].held is None
     due, _ = handle.values["timer"].held
-    stream.handles = {0: written(MovedShard(0, "", 0, 0, {}, list(handle.maps["pending"].held.values()), due))}
+    stream.handles = {0: written(StoredShard(0, "", 0, 0, {}, list(handle.maps["pending"].held.values()), due))}
     stream.batch(rows_of(50, 50))
     stream.finish()
     want = oracle(APP, [row[1:] for row in rows_of(0, 100)], ["Out"])["Out"]

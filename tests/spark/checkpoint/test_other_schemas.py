@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import asdict
 
 import pytest
 
@@ -19,7 +18,7 @@ from siddhi.spark.testing import oracle
 from tests.spark.streaming.without_jvm import FakeStream
 
 STREAMS = "define stream S (k string, v int); define stream T (v int, k string, w int);\n"
-HASH = {
+KEYED = {
     "count": ("S", "from S select k, count() as n group by k"),
     "high": ("S", "from S[v > 3] select k, max(v) as n, min(v) as m group by k"),
     "last": ("T", "from T select k, sum(w) as n, max(v) as m group by k"),
@@ -56,7 +55,7 @@ def gone_on(before: FakeStream, key_ranges: list[KeyRange], text: str) -> tuple[
     now = FakeStream(text, bound={"S", "T"}, shards=before.shards, grace=before.grace, forget=before.forget)
     fit = assign_key_ranges(key_ranges, key_ranges_of(now))
     assert fit.refused == []
-    key_ranges = [KeyRange.from_json(json.loads(json.dumps(asdict(key_range)))) for key_range in fit.key_ranges]
+    key_ranges = [KeyRange.from_json(json.loads(json.dumps(key_range.to_json()))) for key_range in fit.key_ranges]
     mine = [key_ranges[index] for index in fit.indexes]
     now.ranges = [key_range.shard_range for key_range in mine]
     now.handles, now.watermark, now.latest, now.found = before.handles, before.watermark, before.latest, before.found
@@ -66,8 +65,8 @@ def gone_on(before: FakeStream, key_ranges: list[KeyRange], text: str) -> tuple[
 class Life:
     """Versions of an app, and what each query was given while it was there."""
 
-    def __init__(self, queries, rng: random.Random, *, labels: bool) -> None:
-        self.queries, self.rng, self.labels = queries, rng, labels
+    def __init__(self, queries, rng: random.Random) -> None:
+        self.queries, self.rng = queries, rng
         self.time, self.number = 10_000, 0
         self.given: dict[str, list] = {}
         self.buffered: list = []
@@ -85,7 +84,6 @@ class Life:
                 shards=self.rng.choice([1, 3]),
                 grace=self.rng.choice([0, 60]),
                 forget=self.rng.random() < 0.5,
-                labels=self.labels,
             )
             self.key_ranges = key_ranges_of(self.stream)
         else:
@@ -116,10 +114,10 @@ class Life:
 
 
 @settings(deadline=None, max_examples=40)
-@given(seed=st.integers(0, 1 << 30), labels=st.booleans(), queries=st.sampled_from([HASH, ALONE]))
-def test_every_query_sees_each_row_once_whatever_comes_and_goes_beside_it(seed, labels, queries):
+@given(seed=st.integers(0, 1 << 30), queries=st.sampled_from([KEYED, ALONE]))
+def test_every_query_sees_each_row_once_whatever_comes_and_goes_beside_it(seed, queries):
     rng = random.Random(seed)
-    life = Life(queries, rng, labels=labels)
+    life = Life(queries, rng)
     stays, *others = queries
     names = [stays]
     for version in range(rng.randint(2, 5)):

@@ -62,7 +62,7 @@ def risks(before: list[KeyRange], now: list[KeyRange]) -> list[str]:
 )
 def test_a_query_that_goes_into_a_fragment_or_out_of_it_puts_rows_at_risk(before, now, turned):
     (told,) = risks(*((now, before) if turned else (before, now)))
-    assert told == "beside what reads Mid, it is filled by 'f' in one form of the app, and not in the other"
+    assert told == "'f' fills Mid in the fragment of its readers in one form of the app only"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_query_that_goes_into_a_fragment_or_out_of_it_puts_rows_at_risk(before
     ],
 )
 def test_a_query_that_keeps_nothing_and_goes_to_other_shards_puts_rows_at_risk(before, now, name):
-    assert any(f"'{name}' runs apart from" in clause for clause in risks(before, now))
+    assert any(f"'{name}' no longer runs with" in clause for clause in risks(before, now))
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,6 @@ def test_attributes_of_a_stream_that_is_bound_and_filled_are_looked_at(schema, f
     before = key_ranges(last, reads.format("p", "P"), fills.format("w", "k, v"))
     wider = STREAMS.replace("S (k string, v int)", f"S ({schema})")
     now = key_ranges(last, reads.format("q", "Q"), fills.format("x", filled), streams=wider)
-    refused = [clause for clause in assign_key_ranges(before, now).refused if "rows that wait are of" in clause]
+    refused = [clause for clause in assign_key_ranges(before, now).refused if "buffered rows have" in clause]
     assert refused
-    assert refused[0].endswith(f"rows that wait are of S (k string, v int), and now it is {told}")
+    assert refused[0].endswith(f"buffered rows have the schema S (k string, v int), and the stream is {told} now")

@@ -25,7 +25,7 @@ def test_rows_wait_for_sinks_that_stay(spark, tmp_path):
     runtime.start(checkpoint, {"Out": out, "Plain": plain}, trigger=NOW).await_termination()
     assert plain.rows == []
     with pytest.raises(
-        SparkRunError, match=r"rows wait .* for 'plain', and nothing takes them any more: .* evolve=True"
+        SparkRunError, match=r"has buffered rows for 'plain', and no sink takes their output any more: .* evolve=True"
     ):
         app(spark, tmp_path, SUM + MORE).start(checkpoint, {"Out": out}, trigger=NOW)
     app(spark, tmp_path, SUM + MORE).finish(checkpoint, {"Out": out, "Plain": plain, "Other": other})
@@ -43,7 +43,7 @@ def test_rows_wait_for_a_query_that_would_stand_elsewhere(spark, tmp_path):
     put(tmp_path, (1000, "a", 1), (1500, "b", 2))
     app(spark, tmp_path, SUM + MORE).start(checkpoint, sinks, trigger=NOW).await_termination()
     for evolve in (False, True):
-        with pytest.raises(SparkRunError, match=r"'other' runs apart from 'plain' now\. .* go on with reopen=True"):
+        with pytest.raises(SparkRunError, match=r"'other' no longer runs with 'plain'\. .* start with reopen=True"):
             app(spark, tmp_path, SUM + logged).start(checkpoint, sinks, trigger=NOW, evolve=evolve)
     app(spark, tmp_path, SUM + MORE).finish(checkpoint, sinks)
     put(tmp_path, (90_000, "c", 3))

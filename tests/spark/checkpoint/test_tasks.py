@@ -42,7 +42,7 @@ def test_the_number_of_tasks_is_that_asked_for_until_it_is_migrated(spark, tmp_p
     old, new, sink = tmp_path / "old", tmp_path / "new", MemorySink()
     started(spark, tmp_path, 3).start(str(old), {"Running": sink}, trigger=NOW).await_termination()
     assert tasks_of(old) == 3
-    with pytest.raises(SparkRunError, match=r"tasks is 2, and was 3\..* or the state that migrate\(\) puts there"):
+    with pytest.raises(SparkRunError, match=r"tasks is 2, and was 3\..* or migrate the checkpoint with migrate\(\)"):
         started(spark, tmp_path, 2).start(str(old), {"Running": sink}, trigger=NOW)
     started(spark, tmp_path, 2).migrate(str(old), str(new))
     (tmp_path / "b" / "000.parquet").rename(tmp_path / "in" / "b.parquet")

@@ -141,19 +141,31 @@ def test_an_app_is_cut_as_by_trying_all(text: str, streaming: bool) -> None:
 # --- how long it takes
 
 
-def tries(text: str) -> int:
-    """How often parts were narrowed down while an app is cut."""
-    narrowed = key_choices.KeyChoices._narrowed
+def calls(method: str, text: str) -> int:
+    """Return how often a method of the search is called while an app is cut."""
+    called = getattr(key_choices.KeyChoices, method)
     count = 0
 
-    def counting(self: key_choices.KeyChoices, open_: key_choices._Candidates) -> bool:
+    def counting(*arguments: object) -> object:
         nonlocal count
         count += 1
-        return narrowed(self, open_)
+        return called(*arguments)
 
-    with mock.patch.object(key_choices.KeyChoices, "_narrowed", counting):
-        cut(plan(parse(STREAM + text)), streaming=True, prefer="engine")
+    with mock.patch.object(key_choices.KeyChoices, method, counting):
+        cut(plan(parse(text)), streaming=True, prefer="engine")
     return count
+
+
+def test_steps_of_a_chain_of_group_by_queries_grow_at_most_quadratically() -> None:
+    def chain(queries: int) -> str:
+        many = (
+            f"from S{n}#window.time(1 sec) select a, b, c, v group by a, b, c insert into S{n + 1};"
+            for n in range(queries)
+        )
+        return "define stream S0 (a string, b string, c string, v int);" + "".join(many)
+
+    few, many = calls("_revise", chain(8)), calls("_revise", chain(32))
+    assert many <= 20 * few  # 4 times the queries: 16 is quadratic, 64 cubic
 
 
 @pytest.mark.parametrize("last", ["a, b, c", "a", "v"])
@@ -162,7 +174,7 @@ def test_tries_grow_with_the_queries_not_with_their_combinations(last: str) -> N
         many = (f"from S select a, b, c, v, sum(v) as w group by a, b, c insert into O{n};" for n in range(queries))
         return "".join(many) + f"from S select a, sum(v) as w group by {last} insert into Last;"
 
-    few, many = tries(app(6)), tries(app(24))
+    few, many = calls("_narrow", STREAM + app(6)), calls("_narrow", STREAM + app(24))
     assert many <= 5 * few
 
 

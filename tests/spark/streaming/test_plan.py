@@ -89,7 +89,7 @@ def test_late_rows_are_counted_and_put_aside(spark, tmp_path):
     assert sorted(aside.rows) == [(*row, row[0]) for row in late]
     want = oracle(APP, [("Trades", row[0], row) for row in rows], ["Running"])
     assert differences(want["Running"], [(row[-1], *row[:-1]) for row in running.rows]) is None
-    with pytest.raises(SparkRunError, match="is closed: its stream has ended"):
+    with pytest.raises(SparkRunError, match="is closed: its stream was finished"):
         runtime.start(str(tmp_path / "checkpoint"), {"Running": running})
 
 

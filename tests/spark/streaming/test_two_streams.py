@@ -82,7 +82,9 @@ def test_a_stream_that_stands_still_and_time_at_the_end(spark, tmp_path, monkeyp
     # Closed with 'hold', so it may go on.
     later = rows_of(13_500, 10, 100)
     put(tmp_path / "Trades", "b", later)
-    with pytest.raises(SparkRunError, match="is closed: its stream has ended; start with reopen=True to go on"):
+    with pytest.raises(
+        SparkRunError, match="is closed: its stream was finished; start with reopen=True to continue it"
+    ):
         runtime().start(checkpoint, sinks, trigger=now)
     runtime().start(checkpoint, sinks, trigger=now, reopen=True).await_termination()
     runtime().finish(checkpoint, sinks)

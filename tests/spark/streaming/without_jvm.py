@@ -13,6 +13,7 @@ from siddhi.planner.app import plan
 from siddhi.planner.distribution.distribution import KeyExpression
 from siddhi.planner.plan.nodes import Plan
 from siddhi.query_compiler import parse
+from siddhi.spark.checkpoint.key_ranges import key_range_of
 from siddhi.spark.checkpoint.stored import key_texts
 from siddhi.spark.plan.fragments import cut
 from siddhi.spark.plan.key_hash import shard_of_key
@@ -22,7 +23,6 @@ from siddhi.spark.workers.input_schema import with_schema_id
 from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.record_batch import decode, encode
 from siddhi.spark.workers.shard import ARROW_TYPES
-from siddhi.spark.workers.shard_range import ShardRange
 from siddhi.spark.workers.stateful import FragmentProcessor
 
 _runs = itertools.count()
@@ -139,7 +139,6 @@ class FakeStream:
         flush: bool = False,
         force: str | None = None,
         by: str | None = None,
-        labels: bool = True,
     ):
         self.plan: Plan = plan(parse(app))
         self.layout = cut(self.plan, streaming=True, prefer="engine", bound=bound)
@@ -148,7 +147,6 @@ class FakeStream:
                 key = KeyExpression(force, force)
                 fragment.key = FragmentKey(dict.fromkeys(fragment.inputs, (key,)))
         self.shards, self.grace, self.forget, self.flush = shards, grace, forget, flush
-        self.labels = labels
         self.programs = tuple(
             write_program(self.plan, i, self._leaving(i), shards=shards) for i in self.layout.fragments
         )
@@ -159,7 +157,10 @@ class FakeStream:
         self.handles: dict[int, Handle] = {}
         self.watermark, self.latest, self.late = 0, 0, 0
         self.run = f"run {next(_runs)}"
-        self.ranges = [ShardRange(n * shards) for n in range(len(self.programs))]
+        self.ranges = [
+            key_range_of(self.plan, *both, n * shards, shards).shard_range
+            for n, both in enumerate(zip(self.layout.fragments, self.programs))
+        ]
         self.found: dict[str, list] = {}
 
     def _leaving(self, fragment):
@@ -231,7 +232,7 @@ class FakeStream:
             names = ["o0", "o1", "o2", "o3", *program.columns]
             columns = [pa.array([row[n] for row in found], type_) for n, type_ in enumerate(types)]
             rows = pa.RecordBatch.from_arrays(columns, names=names)
-            blob = encode(with_schema_id(rows, self.ranges[at].schema_of(program).schema_id) if self.labels else rows)
+            blob = encode(with_schema_id(rows, self.ranges[at].schema.schema_id))
             import pandas as pd
 
             frame = pd.DataFrame({"shard": [key], "n": [len(found)], "rows": [blob]})

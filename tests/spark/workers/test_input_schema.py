@@ -27,11 +27,11 @@ OTHER = InputSchema("T", ("v", "k", "w"), ("int", "string", "int"), (("T", (0, 1
 TYPES = {"int": pa.int32(), "string": pa.string()}
 
 
-def rows(schema: InputSchema, *values, label: bool = True) -> pa.RecordBatch:
+def rows(schema: InputSchema, *values) -> pa.RecordBatch:
     kinds = [pa.int64(), pa.int32(), *(TYPES[kind] for kind in schema.kinds)]
     columns = [pa.array(column, kind) for column, kind in zip(zip(*values), kinds)]
     made = pa.RecordBatch.from_arrays(columns, names=["o0", "o1", *schema.columns])
-    return decode(encode(with_schema_id(made, schema.schema_id))) if label else made
+    return decode(encode(with_schema_id(made, schema.schema_id)))
 
 
 def told(found: pa.RecordBatch) -> list[tuple[object, ...]]:
@@ -67,14 +67,8 @@ def test_rows_of_the_schema_stay_as_they_are():
     assert upgrade_rows(MIXED, BOTH, []) is MIXED
 
 
-def test_rows_without_a_label_came_by_the_first_schema():
-    plain = rows(ALONE, (5, 0, "a", 1), label=False)
-    assert told(upgrade_rows(plain, BOTH, [ALONE, OTHER])) == [(5, 0, 1, 1, "a", None)]
-    assert upgrade_rows(plain, ALONE, [ALONE, OTHER]) is plain
-
-
 def test_rows_of_an_input_schema_that_never_was_are_told():
-    with pytest.raises(SparkRunError, match="rows wait in it that no form of its app has taken in"):
+    with pytest.raises(SparkRunError, match="the schema of buffered rows is not in its manifest"):
         upgrade_rows(MIXED, ALONE, [OTHER])
 
 

@@ -43,7 +43,7 @@ def test_tables_that_are_only_read_are_those_of_the_start_and_no_state():
     before = Shard(program(("a", "Anna"), ("b", "a name that would be seen in a snapshot")))
     before.open(3, 0)
     assert [(row["name"], row["n"]) for row in sent(before, "a", "a")] == [("Anna", 1), ("Anna", 2)]
-    pieces = before.pieces()
+    pieces = before.blocks()
     assert not any(b"would be seen" in data for data in pieces.values())
     now = Shard(program(("a", "Bea")))
     now.restore(3, pieces)

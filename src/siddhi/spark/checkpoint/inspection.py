@@ -71,8 +71,8 @@ class CheckpointState:
         for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch):
             key_range = next((s for s in self._key_ranges if 0 <= stored.number - s.first < s.shards), None)
             if key_range is not None:
-                size = sum(map(len, stored.pieces.values())) + sum(len(data) for data, *_ in stored.pending)
-                waiting = sum(n for *_, n in stored.pending)
+                size = sum(map(len, stored.blocks.values())) + sum(len(data) for data, *_ in stored.buffered)
+                waiting = sum(n for *_, n in stored.buffered)
                 place = stored.number - key_range.first
                 found.append(ShardSummary(tuple(key_range.names), place, stored.clock, size, waiting, stored.due))
         return found
@@ -122,10 +122,10 @@ class CheckpointState:
         if texts:
             number += number_of_key(self._spark, texts, key_range.shards)
         for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch, numbers=[number]):
-            if not stored.pieces or stored.fingerprint in key_range.left:
+            if not stored.blocks or stored.fingerprint in key_range.left:
                 continue  # rows wait in it, and that is all
             with readable(stored, key_range):
-                runtime.restore_pieces(stored.pieces)
+                runtime.restore_pieces(stored.blocks)
             if texts and retain_key(runtime, key_range, texts).get(name) == 0:
                 break
             shown = runtime.sharding.shown(name)

@@ -1,9 +1,9 @@
-"""Ranges of shards, and what is kept of the islands that ran there; needs no PySpark."""
+"""Key ranges: which shards an engine fragment has in a checkpoint, and which forms of it wrote their state; needs no PySpark."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from siddhi.errors import SiddhiAppError
@@ -18,25 +18,28 @@ from siddhi.spark.workers.shard_range import ShardRange
 
 __all__ = ["KeyRange", "are_disjoint", "key_range_of", "stateful_names"]
 
+_PERSISTED = {"input_schema": "door", "sub_app": "fragment", "earlier_schemas": "doors"}
+"""Fields whose key in the manifest has another name."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """A range of shards and the island that runs there.
+    """A range of shards of the stateful operator and the engine fragment that runs on it.
 
     Attributes:
-        names: of its elements.
+        names: elements of the fragment.
         stateful: those of them that hold state.
-        first: its first shard.
-        shards: how many it has.
-        keys: per stream that comes in, the texts of its key; None: it goes to all shards.
-        door: the rows it takes, as :meth:`siddhi.spark.workers.input_schema.Door.to_json` gives it.
-        text: the app that its engines run.
-        fragment: the part of the app, as JSON.
-        earlier: fragments of earlier forms: a shard that had nothing to do since still has the state of one of them.
-        retired: nothing runs there any more.
-        left: fingerprints of those that have no element in common with a form since: such shards begin empty.
-        gone: what once held state there and left, by kind and name.
-        doors: what ``door`` was in earlier forms, the first one first: rows may wait that came by them.
+        first: number of the first shard.
+        shards: number of shards.
+        keys: texts of the key expressions by input stream; None: rows go to every shard.
+        input_schema: rows of the fragment, see :meth:`siddhi.spark.workers.input_schema.InputSchema.to_json`.
+        text: SiddhiQL text of the engines.
+        sub_app: the fragment's part of the app, as JSON.
+        earlier: sub-apps of earlier forms, the last one first; a shard without rows since then still has their state.
+        retired: whether no fragment uses the range any more.
+        left: fingerprints of earlier forms that share no stateful element with a later one; their state is discarded.
+        gone: elements that held state in the range and were removed, by kind and name.
+        earlier_schemas: input schemas of earlier forms, the first one first; buffered rows may have them.
     """
 
     names: list[str]
@@ -54,27 +57,34 @@ class KeyRange:
     earlier_schemas: Sequence[list[Any]] = ()
 
     @property
-    def accepted(self) -> frozenset[str]:
-        """Fingerprints of the state that its shards may have."""
-        return frozenset(SubApp.from_json(text).fingerprint for text in (self.sub_app, *self.earlier))
+    def numbers(self) -> range:
+        """Numbers of the shards."""
+        return range(self.first, self.first + self.shards)
 
     @property
     def shard_range(self) -> ShardRange:
-        """What workers are told of it."""
-        earlier_schemas = tuple(map(InputSchema.from_json, self.earlier_schemas))
+        """The part of it that workers need."""
+        forms = (self.sub_app, *self.earlier)
         return ShardRange(
-            self.first, self.accepted, frozenset(self.left), InputSchema.from_json(self.input_schema), earlier_schemas
+            self.first,
+            frozenset(SubApp.from_json(text).fingerprint for text in forms),
+            frozenset(self.left),
+            InputSchema.from_json(self.input_schema),
+            tuple(map(InputSchema.from_json, self.earlier_schemas)),
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the range as data for JSON."""
+        return {_PERSISTED.get(name, name): value for name, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> KeyRange:
-        """What was written as JSON."""
-        made = cls(**{name: data[name] for name in cls.__slots__ if name in data})
-        return made if "left" in data else replace(made, left=_left(made), gone=_gone(made))
+        """Return the range that :meth:`to_json` gave."""
+        return cls(**{field.name: data[_PERSISTED.get(field.name, field.name)] for field in fields(cls)})
 
 
 def key_range_of(plan: Plan, fragment: EngineFragment, program: FragmentProgram, first: int, shards: int) -> KeyRange:
-    """The slot of an island that is new."""
+    """Return the key range of an engine fragment that has no state yet."""
     return KeyRange(
         names=list(fragment.names),
         stateful=[element.name for element in fragment.elements if element.stateful],
@@ -98,39 +108,19 @@ def _keys(key: FragmentKey | None) -> dict[str, list[str] | None]:
 
 
 def stateful_names(part: SubApp) -> list[str]:
-    """What holds state in the shards of a part, by kind and name: what is read only is given to them at each start.
+    """Return what holds state in the shards of a sub-app, by kind and name. Read-only tables do not: each start fills them.
 
     Raises:
-        SiddhiAppError: an extension is there no more.
+        SiddhiAppError: an extension of the sub-app is missing.
     """
-    given = {f"table '{table}'" for table in part.tables} | {f"query 'fill {table}'" for table in part.fills}
-    return [name for name in stateful_parts(part) if name not in given]
+    filled = {f"table '{table}'" for table in part.tables} | {f"query 'fill {table}'" for table in part.fills}
+    return [name for name in stateful_parts(part) if name not in filled]
 
 
 def are_disjoint(old: SubApp, new: SubApp) -> bool:
-    """Whether both hold state, and have no element in common that does."""
+    """Return whether both sub-apps hold state and share no element that does."""
     try:
         before, now = stateful_names(old), stateful_names(new)
     except SiddhiAppError:
-        return False  # why will be told
+        return False  # reported by the comparison of the elements
     return bool(before and now) and set(before).isdisjoint(now)
-
-
-def _left(slot: KeyRange) -> list[str]:
-    """What has left, where that was not kept yet: forms that have no element in common with the last one."""
-    now = SubApp.from_json(slot.sub_app)
-    older = (SubApp.from_json(text) for text in slot.earlier)
-    return [old.fingerprint for old in older if are_disjoint(old, now)]
-
-
-def _gone(slot: KeyRange) -> list[str]:
-    """What is gone, where that was not kept yet; of forms that can't be read any more, nothing."""
-    forms = [_known(SubApp.from_json(text)) for text in (slot.sub_app, *slot.earlier)]
-    return sorted({name for form in forms[1:] for name in form} - set(forms[0]))
-
-
-def _known(part: SubApp) -> list[str]:
-    try:
-        return stateful_names(part)
-    except SiddhiAppError:
-        return []

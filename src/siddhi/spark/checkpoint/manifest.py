@@ -1,4 +1,4 @@
-"""What a checkpoint was written for: kept beside it, compared at every start."""
+"""The manifest of a checkpoint: the app and the options it belongs to, compared at every start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from siddhi.spark import files
 from siddhi.spark._compat import spark_version
 from siddhi.spark.checkpoint.evolution import RangeAssignment, assign_key_ranges
 from siddhi.spark.checkpoint.key_ranges import KeyRange
-from siddhi.spark.checkpoint.location import require_location
 from siddhi.spark.checkpoint.schema_changes import rows_at_risk
 from siddhi.spark.checkpoint.stored import has_buffered_rows
 from siddhi.spark.workers.stateful import LAYOUT_VERSION
@@ -43,20 +42,20 @@ _CLOSING = "closing: flush"
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything that state depends on.
+    """Everything that the state of a checkpoint depends on.
 
     Attributes:
-        app: its name, or "".
-        slots: of its islands, also of those that were.
-        sources: the streams that are read, in the order in which Spark knows them.
-        bindings: per stream, what its rows are like: time column, watermark, sequence.
-        shards: of an island.
-        partitions: of the stateful operator.
-        late: what happens to late rows.
-        first_batch: what sinks are told of Spark's batch 0.
-        id: of the checkpoint, by which sinks know it; "": it has not been begun.
-        parents: the ids of those it was migrated from.
-        path: of its folder, qualified; "": it was begun before that was kept.
+        app: name of the app, or "".
+        key_ranges: of its engine fragments, including retired ones.
+        sources: streams that are read, in Spark's order of sources.
+        bindings: time column, watermark and sequence by stream.
+        shards: number of shards of a fragment.
+        partitions: number of tasks of the stateful operator.
+        late: policy for late rows.
+        first_batch: number that sinks get for Spark's batch 0.
+        id: id of the checkpoint, by which sinks know it; "": it has not been started.
+        parents: ids of the checkpoints it was migrated from.
+        path: qualified path of its folder.
     """
 
     app: str
@@ -66,35 +65,36 @@ class Manifest:
     shards: int
     partitions: int
     late: str
+    path: str
     first_batch: int = 0
     id: str = ""
     parents: list[str] = field(default_factory=list)
-    path: str = ""
     layout: int = LAYOUT_VERSION
     format: int = _FORMAT
     engine: str = __version__
     spark: str = ""
 
     def to_json(self) -> str:
-        """As text."""
-        return json.dumps(asdict(self), indent=1, sort_keys=True)
+        """Return the manifest as JSON text."""
+        data = asdict(self)
+        del data["key_ranges"]
+        return json.dumps({**data, "slots": [each.to_json() for each in self.key_ranges]}, indent=1, sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str, where: str) -> Manifest:
-        """What :meth:`to_json` wrote.
+    def from_json(cls, text: str, checkpoint: str) -> Manifest:
+        """Return the manifest that :meth:`to_json` gave.
 
         Raises:
-            SparkRunError: another version of this package wrote it, in a form that this one does not know.
+            SparkRunError: another version of siddhi wrote it, in a format that this one does not read.
         """
         data: dict[str, Any] = json.loads(text)
         if data.get("format") != _FORMAT or data.get("layout") != LAYOUT_VERSION:
             raise SparkRunError(
-                f"checkpoint {where} was written by siddhi {data.get('engine')} in a form that {__version__} does not read "
-                f"(format {data.get('format')}, layout {data.get('layout')}): go on with that version, or take a new "
-                "checkpoint and the rows from the beginning"
+                f"checkpoint {checkpoint} has a format that siddhi {__version__} does not read (format {data.get('format')}, layout "
+                f"{data.get('layout')}; written by siddhi {data.get('engine')}): continue with that version, or start a new "
+                "checkpoint from the beginning of the input"
             )
-        data["key_ranges"] = [KeyRange.from_json(found) for found in data.pop("slots")]
-        return cls(**{name: data[name] for name in cls.__slots__ if name in data})
+        return cls(key_ranges=[KeyRange.from_json(each) for each in data.pop("slots")], **data)
 
 
 _MUST_AGREE = {
@@ -107,140 +107,136 @@ _MUST_AGREE = {
 
 
 def read_manifest(spark: SparkSession, checkpoint: str) -> Manifest | None:
-    """The manifest of a checkpoint; None where it is new.
+    """Return the manifest of a checkpoint; None: the checkpoint is new.
 
     Raises:
-        SparkRunError: somebody else wrote the checkpoint, or another version of this package, or it was moved or copied.
+        SparkRunError: the checkpoint is not one of siddhi, was written by another version, or was moved or copied.
     """
     text = files.text_of(spark, _name(checkpoint))
     if text is not None:
         found = Manifest.from_json(text, checkpoint)
-        require_location(spark, checkpoint, found.path)
+        if not files.is_same_folder(spark, checkpoint, found.path):
+            raise SparkRunError(
+                f"checkpoint {checkpoint} was moved or copied from {found.path} (Spark stores absolute paths in a checkpoint): "
+                "continue there, or start a new checkpoint from the beginning of the input"
+            )
         return found
     if files.exists(spark, f"{checkpoint}/offsets"):
-        raise SparkRunError(f"checkpoint {checkpoint} was not written by siddhi: give a folder of its own")
+        raise SparkRunError(f"checkpoint {checkpoint} was not written by siddhi: use another folder")
     return None
 
 
 def updated_manifest(
     checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: bool
 ) -> tuple[Manifest, list[int]]:
-    """The manifest of a checkpoint as it is to be for what runs now, if its state fits that; nothing is written.
+    """Return the manifest of a checkpoint for the app that runs now; write nothing.
 
     Args:
-        before: that of the checkpoint; None: it is new.
-        now: what is to run, its islands in slots that are new.
-        evolve: whether elements that hold state may come and go.
+        before: manifest of the checkpoint; None: the checkpoint is new.
+        now: what runs now, its fragments as new key ranges.
+        evolve: whether elements that hold state may be added and removed.
 
     Returns:
-        The manifest, and by island the number of its slot.
+        The manifest, and the index of the key range of each fragment.
 
     Raises:
-        SparkRunError: it does not fit, or fits with ``evolve``; the message lists what differs.
+        SparkRunError: the state does not fit, or fits with ``evolve`` only; the message lists the differences.
     """
     now = replace(now, spark=".".join(map(str, spark_version())))
     if before is None:
         return replace(now, id=new_id()), list(range(len(now.key_ranges)))
     require_own(before, now.app, checkpoint)
-    differ = [
-        f"{told} {_short(getattr(now, key))}, and was {_short(getattr(before, key))}"
-        for key, told in _MUST_AGREE.items()
+    differences = [
+        f"{text} {_short(getattr(now, key))}, and was {_short(getattr(before, key))}"
+        for key, text in _MUST_AGREE.items()
         if getattr(before, key) != getattr(now, key)
     ]
     if bool(before.key_ranges) != bool(now.key_ranges):
-        kept = "keeps state, and kept none" if now.key_ranges else "keeps no state, and kept some"
-        differ.append(f"the app {kept}, which a stream of Spark can't change to")
-    fit = assign_key_ranges(before.key_ranges, now.key_ranges)
-    if differ or fit.refused:
+        change = "holds state now, and held none" if now.key_ranges else "holds no state now, and held some"
+        differences.append(f"the app {change}, and a Spark stream can't change that")
+    found = assign_key_ranges(before.key_ranges, now.key_ranges)
+    other_form = f"checkpoint {checkpoint} was written for another form of {_title(now.app)}"
+    if differences or found.refused:
         raise SparkRunError(
-            f"checkpoint {checkpoint} was written for another form of {_called(now.app)}: {'; '.join(differ + fit.refused)}. "
-            f"Start with the old app and options; or take a new checkpoint, with the rows from the beginning{_way_out(before, now)}"
+            f"{other_form}: {'; '.join(differences + found.refused)}. Start with the old app and options, or start a new "
+            f"checkpoint from the beginning of the input{_migration_hint(before, now)}"
         )
-    if fit.changed and not evolve:
-        raise SparkRunError(
-            f"checkpoint {checkpoint} was written for another form of {_called(now.app)}: {'; '.join(fit.changed)}. "
-            f"{_what_fits(before, fit)}"
-        )
-    made = replace(now, key_ranges=fit.key_ranges, first_batch=before.first_batch)
-    return replace(made, id=before.id, parents=before.parents, path=before.path or now.path), fit.indexes
+    if found.changed and not evolve:
+        raise SparkRunError(f"{other_form}: {'; '.join(found.changed)}. {_evolve_hint(before, found)}")
+    made = replace(now, key_ranges=found.key_ranges, first_batch=before.first_batch)
+    return replace(made, id=before.id, parents=before.parents, path=before.path), found.indexes
 
 
 def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now: Manifest) -> None:
-    """See to it that no rows wait in what keeps nothing else and is gone.
+    """Check that no stateless fragment that was removed has buffered rows.
 
     Raises:
-        SparkRunError: some do.
+        SparkRunError: one has.
     """
     both = zip(before.key_ranges, now.key_ranges[: len(before.key_ranges)], strict=True)
-    gone = [was for was, key_range in both if key_range.retired and not was.retired and not was.stateful]
-    lost = [
-        key_range
-        for key_range in gone
-        if has_buffered_rows(spark, checkpoint, range(key_range.first, key_range.first + key_range.shards))
-    ]
+    gone = [was for was, each in both if each.retired and not was.retired and not was.stateful]
+    lost = [key_range for key_range in gone if has_buffered_rows(spark, checkpoint, key_range.numbers)]
     if lost:
         names = ", ".join(f"'{name}'" for key_range in lost for name in key_range.names)
         raise SparkRunError(
-            f"rows wait for the watermark in checkpoint {checkpoint} for {names}, and nothing takes them any more: start with the "
-            "app and the sinks as they were, or with evolve=True, which leaves them behind"
+            f"checkpoint {checkpoint} has buffered rows for {names}, and no sink takes their output any more: start with the app and "
+            "the sinks as they were, or discard the rows with evolve=True"
         )
 
 
 def refuse_moved_rows(
     spark: SparkSession, checkpoint: str, before: Manifest, fragments: Sequence[KeyRange], indexes: Sequence[int]
 ) -> None:
-    """See to it that no rows wait for queries that stand elsewhere now.
+    """Check that no rows are buffered for queries that run on other shards now.
 
     Args:
-        islands: what is to run, in slots that are new.
-        places: by island, the number of its slot in the checkpoint.
+        fragments: the fragments that run now, as new key ranges.
+        indexes: index of the key range of each fragment.
 
     Raises:
-        SparkRunError: some do.
+        SparkRunError: some are.
     """
     for key_range, clause in rows_at_risk(before.key_ranges, fragments, indexes):
-        if has_buffered_rows(spark, checkpoint, range(key_range.first, key_range.first + key_range.shards)):
+        if has_buffered_rows(spark, checkpoint, key_range.numbers):
             raise SparkRunError(
-                f"rows wait for the watermark in checkpoint {checkpoint}, and would come twice or not at all: {clause}. Start "
-                "with the app and options as they were; or finish the stream with them (end_of_input='hold'), and go on with reopen=True"
+                f"checkpoint {checkpoint} has buffered rows that would be processed twice or not at all: {clause}. Start with the "
+                "app and options as they were, or finish the stream with them (end_of_input='hold') and start with reopen=True"
             )
 
 
 def new_id() -> str:
-    """An id for a checkpoint."""
+    """Return an id for a checkpoint."""
     return uuid.uuid4().hex
 
 
 def require_own(before: Manifest, app: str, checkpoint: str) -> None:
-    """See to it that a checkpoint belongs to the app of this name ("": it has none).
+    """Check that a checkpoint belongs to the app of this name ("": an app without name).
 
     Raises:
-        SparkRunError: it is another app's.
+        SparkRunError: it belongs to another app.
     """
     if before.app != app:
         raise SparkRunError(
-            f"checkpoint {checkpoint} belongs to {_called(before.app)}, and this is {_called(app)}: give each app a folder "
-            "of its own; an app that has been renamed goes on under its old name"
+            f"checkpoint {checkpoint} belongs to {_title(before.app)}, and this is {_title(app)}: use a folder per app; to rename "
+            "an app, start a new checkpoint"
         )
 
 
-def _called(app: str) -> str:
+def _title(app: str) -> str:
     return f"app '{app}'" if app else "an app without name"
 
 
-def _what_fits(before: Manifest, fit: RangeAssignment) -> str:
-    then = [key_range for key_range in before.key_ranges if key_range.stateful and not key_range.retired]
-    now = {
-        (key_range.first, name) for key_range in fit.key_ranges if not key_range.retired for name in key_range.stateful
-    }
-    if any((key_range.first, name) in now for key_range in then for name in key_range.stateful):
-        return "The rest of its state fits: start with evolve=True if that is meant"
-    return "None of its state fits: take a new checkpoint; with evolve=True all of it is left behind"
+def _evolve_hint(before: Manifest, found: RangeAssignment) -> str:
+    now = {(each.first, name) for each in found.key_ranges if not each.retired for name in each.stateful}
+    kept = ((each.first, name) for each in before.key_ranges if not each.retired for name in each.stateful)
+    if any(name in now for name in kept):
+        return "The rest of the state fits: start with evolve=True to accept this"
+    return "None of the state fits: start a new checkpoint, or discard the state with evolve=True"
 
 
-def _way_out(before: Manifest, now: Manifest) -> str:
+def _migration_hint(before: Manifest, now: Manifest) -> str:
     other = before.shards != now.shards or before.partitions != now.partitions
-    return " or the state that migrate() puts there" if other else ""
+    return ", or migrate the checkpoint with migrate()" if other else ""
 
 
 def write_manifest(spark: SparkSession, checkpoint: str, manifest: Manifest) -> None:
@@ -249,7 +245,7 @@ def write_manifest(spark: SparkSession, checkpoint: str, manifest: Manifest) -> 
 
 
 def forget_manifest(spark: SparkSession, checkpoint: str) -> None:
-    """Take the manifest of a checkpoint away that was never begun."""
+    """Delete the manifest of a checkpoint whose query never ran."""
     files.delete(spark, _name(checkpoint))
 
 
@@ -264,24 +260,24 @@ def _short(value: object) -> str:
 
 
 def mark_closed(spark: SparkSession, checkpoint: str, how: str) -> None:
-    """Note that the stream has ended, with 'hold' or 'flush'."""
+    """Record that the stream has ended, with 'hold' or 'flush'."""
     files.write_text(spark, _closed(checkpoint), how)
 
 
 def mark_closing(spark: SparkSession, checkpoint: str) -> None:
-    """Note that time is about to go to its end: nothing but what ends the stream can go on from there."""
+    """Record that a flush has begun: from here on the stream can only be finished."""
     files.write_text(spark, _closed(checkpoint), _CLOSING)
 
 
 def require_open(spark: SparkSession, checkpoint: str, *, reopen: bool = False, closing: bool = False) -> bool:
-    """See to it that a stream has not ended, or may go on; whether it is to be opened again.
+    """Check that a stream may continue; return whether it has to be reopened.
 
     Args:
-        reopen: whether it may go on where it has ended, if it can.
-        closing: whether it is to end, with 'flush': the one thing to do where that has begun.
+        reopen: whether a stream that ended with 'hold' may continue.
+        closing: whether the start is part of a flush, which is all that may follow an unfinished one.
 
     Raises:
-        SparkRunError: it has, and is not to go on, or can't.
+        SparkRunError: it may not.
     """
     how = files.text_of(spark, _closed(checkpoint))
     if how is None:
@@ -290,18 +286,18 @@ def require_open(spark: SparkSession, checkpoint: str, *, reopen: bool = False, 
         if closing:
             return False
         raise SparkRunError(
-            f"checkpoint {checkpoint} is being closed: a finish with end_of_input='flush' failed after time had gone to its "
-            "end; call it again, nothing else can go on there"
+            f"checkpoint {checkpoint} is being closed: a finish with end_of_input='flush' failed after it had moved time to its "
+            "end; call finish again"
         )
     held = how == "hold"
     if not reopen or not held:
-        way = "start with reopen=True to go on" if held else "time has gone to its end there, so it can't go on"
-        raise SparkRunError(f"checkpoint {checkpoint} is closed: its stream has ended; {way}")
+        hint = "start with reopen=True to continue it" if held else "a stream that was flushed can't continue"
+        raise SparkRunError(f"checkpoint {checkpoint} is closed: its stream was finished; {hint}")
     return True
 
 
 def open_again(spark: SparkSession, checkpoint: str) -> None:
-    """Forget that the stream has ended."""
+    """Delete the record that the stream has ended."""
     files.delete(spark, _closed(checkpoint))
 
 

@@ -1,13 +1,12 @@
-"""The state of a checkpoint under more shards: every shard is split, each of its parts keeps the keys that are its own.
+"""Split the state of a checkpoint into more shards: every part of a shard keeps the keys that belong to it.
 
-A checkpoint of Spark can't be given other shards, so a new one is made: a query of its own writes the split state as its first
-batch, and the log of what was read is that of the old checkpoint. The state passes through this process, shard by shard.
+Spark can't change the number of shards of a checkpoint. A migration writes a new checkpoint, whose first batch is the split
+state and whose log is that of the old one. The state passes through this process, shard by shard.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,37 +29,14 @@ from siddhi.spark.workers.input_schema import InputSchema, upgrade_rows
 from siddhi.spark.workers.program import is_query_timed
 from siddhi.spark.workers.record_batch import decode, encode
 
-__all__ = ["MovedShard", "split_shards", "unsplittable"]
-
-
-@dataclass(frozen=True, slots=True)
-class MovedShard:
-    """A shard as it is to be written.
-
-    Attributes:
-        number: of the shard.
-        fingerprint: of the form of its island that it fits.
-        clock: the watermark it has been brought to, in ms.
-        version: how often it has been written.
-        pieces: of the snapshot; none where rows wait in it and that is all.
-        pending: rows that wait, packed: (rows, first event time, last event time, how many).
-        due: when its timer is to fire, or None.
-    """
-
-    number: int
-    fingerprint: str
-    clock: int
-    version: int
-    pieces: Mapping[bytes, bytes]
-    pending: Sequence[tuple[bytes, int, int, int]]
-    due: int | None
+__all__ = ["RowsByShard", "split_shards", "unsplittable"]
 
 
 def unsplittable(plan: Plan, key_range: KeyRange) -> Iterator[str]:
-    """Why the state of an island can't be split by its key; clauses.
+    """Yield why the state of a fragment can't be split by its key; clauses.
 
-    What a partition keeps for a key is known by the key. Other elements are copied whole into each part: what they keep for the
-    keys of other parts is met by no event any more, which does no harm unless time makes it come out.
+    The state of a partition is known by key. The state of any other element is copied to every part: what it holds for the
+    keys of other parts meets no event any more, which is harmless unless time makes it emit.
     """
     if not key_range.keys:
         return
@@ -72,78 +48,65 @@ def unsplittable(plan: Plan, key_range: KeyRange) -> Iterator[str]:
         if isinstance(execution, PartitionPlan):
             continue
         if element.kind is not ElementKind.QUERY or not isinstance(execution, QueryPlan):
-            yield f"{element.kind.value} '{element.name}' keeps the events of all keys together"
+            yield f"{element.kind.value} '{element.name}' holds the events of all keys together"
         elif is_query_timed(execution):
-            yield f"query '{element.name}' keeps what time brings out for all keys together: put it into a partition"
+            yield f"query '{element.name}' has timers for all keys together: move it into a partition"
 
 
 def split_shards(
     spark: SparkSession, plan: Plan, before: KeyRange, now: KeyRange, stored: Iterable[StoredShard]
-) -> Iterator[MovedShard]:
-    """The shards of an island split into more.
+) -> Iterator[StoredShard]:
+    """Yield the shards of a fragment, split into more.
 
     Args:
-        spark: which says where a key goes.
-        plan: of the app.
-        before: the slot of the island.
-        now: the slot it is to have.
+        spark: session that hashes keys.
+        plan: plan of the app.
+        before: key range of the fragment.
+        now: its new key range.
         stored: its shards.
     """
     for shard in stored:
-        place = shard.number - before.first
-        children = range(place, now.shards, before.shards) if before.keys else range(place, place + 1)
-        rows = _RowsByChild(spark, plan, now, children)
-        buffered = rows.split(shard.pending)
-        # What is split has been through an engine of the island as it is now.
+        number = shard.number - before.first
+        children = range(number, now.shards, before.shards) if before.keys else range(number, number + 1)
+        rows = RowsByShard(spark, plan, now, children).split(shard.buffered)
+        # A state that is split passes through an engine of the current form.
         fingerprint = shard.fingerprint if len(children) == 1 else SubApp.from_json(now.sub_app).fingerprint
         with readable(shard, before):
-            pieces = _split_state(spark, now, {} if shard.fingerprint in before.left else shard.pieces, children)
+            blocks = _split_state(spark, now, {} if shard.fingerprint in before.left else shard.blocks, children)
         for child in children:
-            mine = buffered.get(child, [])
-            held = pieces.get(child, {})
+            mine, held = rows.get(child, []), blocks.get(child, {})
             if mine or held:
-                nexts = [first + 1 for _, first, _, _ in mine]
-                nexts += [shard.due] if shard.due is not None and held else []
-                yield MovedShard(
-                    now.first + child,
-                    fingerprint,
-                    shard.clock,
-                    shard.version,
-                    held,
-                    mine,
-                    min(nexts) if nexts else None,
-                )
+                times = [first + 1 for _, first, _, _ in mine]
+                times += [shard.due] if shard.due is not None and held else []
+                due = min(times, default=None)
+                yield StoredShard(now.first + child, fingerprint, shard.version, shard.clock, held, mine, due)
 
 
 def _split_state(
-    spark: SparkSession, key_range: KeyRange, pieces: Mapping[bytes, bytes], children: Sequence[int]
+    spark: SparkSession, key_range: KeyRange, blocks: Mapping[bytes, bytes], children: Sequence[int]
 ) -> dict[int, dict[bytes, bytes]]:
-    """By part, the snapshot with no more than its keys."""
-    if not pieces:
+    """Return the snapshot blocks of each part."""
+    if not blocks:
         return {}
     if len(children) == 1:
-        return {children[0]: dict(pieces)}
+        return {children[0]: dict(blocks)}
     found: dict[int, dict[bytes, bytes]] = {}
     runtime = SiddhiManager().create_siddhi_app_runtime(key_range.text)
     with runtime:
-        _leave_tables_out(runtime, key_range)
-        runtime.restore_pieces(pieces)
+        for table in SubApp.from_json(key_range.sub_app).fills:  # filled anew at every start
+            runtime.sharding.leave_out(f"table '{table}'")
+        runtime.restore_pieces(blocks)
         partitions = [name for name, _ in key_indexes(runtime.plan, key_range)]
         texts = sorted({text for name in partitions for text in _keys_of(runtime, name)})
         shards = dict(zip(texts, _shards_of(spark, texts, key_range.shards), strict=True))
         for child in children:
             if child != children[0]:
-                runtime.restore_pieces(pieces)
+                runtime.restore_pieces(blocks)
             for name in partitions:
                 runtime.sharding.retain_keys(name, lambda key, child=child: shards[_text(key)] == child)  # type: ignore[misc]
-            cut = runtime.snapshot_pieces()
-            found[child] = {name: data for name, data in cut.items() if data is not None}
+            part = runtime.snapshot_pieces()
+            found[child] = {name: data for name, data in part.items() if data is not None}
     return found
-
-
-def _leave_tables_out(runtime: SiddhiAppRuntime, key_range: KeyRange) -> None:
-    for table in SubApp.from_json(key_range.sub_app).fills:
-        runtime.sharding.leave_out(f"table '{table}'")
 
 
 def _keys_of(runtime: SiddhiAppRuntime, partition: str) -> list[str]:
@@ -164,68 +127,73 @@ def _text(key: object) -> str:
 
 
 def _shards_of(spark: SparkSession, texts: Sequence[str], shards: int) -> list[int]:
-    """Where keys go, as Spark says."""
+    """Return the shards of keys, computed by Spark."""
     if not texts:
         return []
     frame = spark.createDataFrame(pa.table({"at": range(len(texts)), "key": pa.array(texts, pa.string())}))
-    place = F.pmod(F.xxhash64(F.col("key")), F.lit(shards).cast("bigint")).cast("int")
-    return [row["shard"] for row in frame.select("at", place.alias("shard")).orderBy("at").collect()]
+    shard = F.pmod(F.xxhash64(F.col("key")), F.lit(shards).cast("bigint")).cast("int")
+    return [row["shard"] for row in frame.select("at", shard.alias("shard")).orderBy("at").collect()]
 
 
-class _RowsByChild:
-    """Deals waiting rows out to the parts of a shard, by their keys."""
+class RowsByShard:
+    """Splits buffered rows by their keys.
+
+    Args:
+        spark: session that hashes keys.
+        plan: plan of the app.
+        key_range: the new key range.
+        children: numbers of the shards that one shard is split into.
+    """
 
     def __init__(self, spark: SparkSession, plan: Plan, key_range: KeyRange, children: Sequence[int]) -> None:
         self._spark = spark
         self._plan = plan
         self._key_range = key_range
         self._children = children
+        self._schema = InputSchema.from_json(key_range.input_schema)
 
-    def split(self, pending: Sequence[tuple[bytes, int, int, int]]) -> dict[int, list[tuple[bytes, int, int, int]]]:
-        if not pending:
+    def split(self, buffered: Sequence[tuple[bytes, int, int, int]]) -> dict[int, list[tuple[bytes, int, int, int]]]:
+        """Return the rows of each shard, encoded, with first and last event time and number of rows."""
+        if not buffered:
             return {}
         if len(self._children) == 1:
-            return {self._children[0]: list(pending)}
-        now, earlier = (
-            InputSchema.from_json(self._key_range.input_schema),
-            [InputSchema.from_json(schema) for schema in self._key_range.earlier_schemas],
-        )
-        batches = [upgrade_rows(decode(data), now, earlier) for data, *_ in pending]
+            return {self._children[0]: list(buffered)}
+        earlier = [InputSchema.from_json(schema) for schema in self._key_range.earlier_schemas]
+        batches = [upgrade_rows(decode(data), self._schema, earlier) for data, *_ in buffered]
         rows = next(iter(pa.Table.from_batches(batches).combine_chunks().to_batches()), batches[0])
         found: dict[int, list[tuple[bytes, int, int, int]]] = {}
-        places = self._places(rows)
+        shards = self._shards(rows)
         for child in self._children:
-            # None: to every shard, of which this one was one.
-            mine = rows.filter(pa.array([at is None or child in at for at in places], pa.bool_()))
+            # None: the row went to every shard, so to the one that is split, too.
+            mine = rows.filter(pa.array([at is None or child in at for at in shards], pa.bool_()))
             if mine.num_rows:
                 bounds = pc.min_max(mine.column(0)).as_py()
                 found[child] = [(encode(mine), bounds["min"], bounds["max"], mine.num_rows)]
         return found
 
-    def _places(self, rows: pa.RecordBatch) -> list[Sequence[int] | None]:
-        """The shards of each row; None: all."""
-        schema = InputSchema.from_json(self._key_range.input_schema)
-        ordering = rows.num_columns - len(schema.columns)  # what orders rows stands before what the door takes
+    def _shards(self, rows: pa.RecordBatch) -> list[Sequence[int] | None]:
+        """Return the shards of each row; None: all."""
+        ordering = rows.num_columns - len(self._schema.columns)
         found: list[Sequence[int] | None] = [(self._children[0],)] * rows.num_rows
-        at = rows.column(ordering).to_pylist() if schema.is_of_several else None
-        for number, (stream, key_ranges) in enumerate(schema.inputs):
-            mine = [n for n in range(rows.num_rows) if at is None or at[n] == number]
+        inputs = rows.column(ordering).to_pylist() if self._schema.has_input_index else None
+        for number, (stream, indexes) in enumerate(self._schema.inputs):
+            mine = [n for n in range(rows.num_rows) if inputs is None or inputs[n] == number]
             texts = self._key_range.keys[stream]
             if texts is None:
                 for n in mine:
                     found[n] = None
             elif texts and mine:
                 part = rows.take(pa.array(mine))
-                names = [f"c{n}" for n in range(len(key_ranges))]
-                table = pa.table([part.column(ordering + key_range) for key_range in key_ranges], names=names)
-                times = part.column(0)  # which conditions may ask for
-                for n, shards in zip(
-                    mine, self._route_rows(stream, texts, table.append_column(TIME, times)), strict=True
-                ):
+                columns = [part.column(ordering + index) for index in indexes]
+                table = pa.table(columns, names=[f"c{n}" for n in range(len(columns))])
+                times = part.column(0)  # conditions may read it
+                keyed = self._shards_by_key(stream, texts, table.append_column(TIME, times))
+                for n, shards in zip(mine, keyed, strict=True):
                     found[n] = shards
         return found
 
-    def _route_rows(self, stream: str, texts: Sequence[str], table: pa.Table) -> list[list[int]]:
+    def _shards_by_key(self, stream: str, texts: Sequence[str], table: pa.Table) -> list[list[int]]:
+        """Return the shards of rows of one stream, computed by Spark."""
         columns = [F.col(f"`{name}`") for name in table.column_names[:-1]]
         ranges = range_conditions(self._plan, stream, texts[0])
         if ranges:
@@ -233,9 +201,8 @@ class _RowsByChild:
         else:
             lower = lowering_over(columns)
             typed = [key_expression(self._plan, stream, text) for text in texts]
-            shards = F.array(
-                shard_of([(lower(expression), expression) for expression in typed], self._key_range.shards)
-            )
+            keys = [(lower(expression), expression) for expression in typed]
+            shards = F.array(shard_of(keys, self._key_range.shards))
         numbered = table.append_column("__n", pa.array(range(table.num_rows)))
         frame = self._spark.createDataFrame(numbered)
         return [row["shards"] for row in frame.select("__n", shards.alias("shards")).orderBy("__n").collect()]

@@ -1,4 +1,4 @@
-"""A checkpoint made of state that is given: as if its query had run one batch, and read what that of another one has read."""
+"""Write a checkpoint from given state, as if its query had run one batch, and adopt the log of another checkpoint."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from pyspark.sql import functions as F
 from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
-from siddhi.spark.checkpoint.migration import MovedShard
 from siddhi.spark.checkpoint.punctuation import adopt_punctuations
+from siddhi.spark.checkpoint.stored import StoredShard
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.workers.record_batch import EMITTED, decode, encode
 from siddhi.spark.workers.stateful import LAYOUT_VERSION, FragmentProcessor
 from siddhi.spark.workers.stored_state import base_entry
 from siddhi.spark.workers.watermark_buffer import new_token
 
-__all__ = ["StateWriter", "adopt_log", "write_state"]
+__all__ = ["StateWriter", "adopt_log", "encode_shard", "write_state"]
 
 _MAX_BYTES = 64 << 20
-_NOTHING = MovedShard(-1, "", 0, 0, {}, [], None)
+_NO_STATE = StoredShard(-1, "", 0, 0, {}, [], None)
 _LOG = re.compile(r"[0-9]+(\.compact)?")
 _PUNCTUATION_IN_LOG = re.compile(r'\{"path":"[^"]*/siddhi/punctuation/[^"/]+/mark-[^"/]+\.parquet"')
 _SCHEMA = "shard int, rows binary, at timestamp"
 
 
 class StateWriter(FragmentProcessor):
-    """Writes state that is given, in the form in which :class:`IslandProcessor` finds it."""
+    """Writes given state in the layout of :class:`FragmentProcessor`."""
 
     def __init__(self) -> None:
-        super().__init__((), 1, 0, "", "drop", 0)
+        super().__init__((), 1, 0, "", "drop", 0, ())
 
     def handleInputRows(
         self,
         key: Any,
         rows: Iterator[pd.DataFrame],
-        timerValues: Any,  # noqa: ARG002 - Spark hands it in
+        timerValues: Any,  # noqa: ARG002 - passed by Spark
     ) -> Iterator[pd.DataFrame]:
         """Write the state of a shard."""
         for frame in rows:
@@ -50,58 +50,48 @@ class StateWriter(FragmentProcessor):
                 self._write(int(key[0]), decode(bytes(data)))
         return iter(())
 
-    def _write(self, shard: int, parts: pa.RecordBatch) -> None:
-        pending: list[tuple[bytes, int, int, int]] = []
-        due: int | None = None
-        for name, data in zip(parts.column(0).to_pylist(), parts.column(1).to_pylist(), strict=True):
-            told = json.loads(name)
-            if told[0] == "meta":
-                _, plan, version, clock = told
-                self._meta.update((LAYOUT_VERSION, plan, __version__, version, clock, new_token()))
-            elif told[0] == "engine":
-                self._engine.updateValue((told[1],), (told[2], data))
-            elif told[0] == "pending":
-                _, first, last, n = told
-                pending.append((data, first, last, n))
-            else:
-                due = told[1]
-        if due is not None:
-            self._buffer.put(shard, pending, due)
+    def _write(self, shard: int, rows: pa.RecordBatch) -> None:
+        about = json.loads(rows.schema.metadata[b"shard"])
+        blobs = rows.column(0).to_pylist()
+        if about["state"] is not None:
+            fingerprint, version, clock, part, format_ = about["state"]
+            self._meta.update((LAYOUT_VERSION, fingerprint, __version__, version, clock, new_token()))
+            self._engine.updateValue((part,), (format_, blobs.pop()))
+        buffered = [(data, *bounds) for data, bounds in zip(blobs, about["buffered"], strict=True)]
+        if about["due"] is not None:
+            self._buffer.put(shard, buffered, about["due"])
 
 
-def _parts(shard: MovedShard) -> bytes:
-    """A shard as names, which say what they are of, and data."""
-    found: list[tuple[Sequence[object], bytes | None]] = []
-    if shard.pieces:
-        found.append((["meta", shard.fingerprint, shard.version, shard.clock], None))
-        (part, format_), data = base_entry(shard.pieces)
-        found.append((["engine", part, format_], data))
-    found += ((["pending", first, last, n], data) for data, first, last, n in shard.pending)
-    if shard.due is not None:
-        found.append((["due", shard.due], None))
-    names = pa.array([json.dumps(name) for name, _ in found], pa.string())
-    columns = [names, pa.array([data for _, data in found], pa.binary())]
-    return encode(pa.RecordBatch.from_arrays(columns, names=["name", "data"]))
+def encode_shard(shard: StoredShard) -> bytes:
+    """Return a shard for :class:`StateWriter`: its buffered rows and then its state, with the rest as metadata."""
+    blobs = [data for data, *_ in shard.buffered]
+    about: dict[str, Any] = {"state": None, "buffered": [bounds for _, *bounds in shard.buffered], "due": shard.due}
+    if shard.blocks:
+        part, (format_, blob) = base_entry(shard.blocks)
+        about["state"] = [shard.fingerprint, shard.version, shard.clock, part, format_]
+        blobs.append(blob)
+    rows = pa.RecordBatch.from_arrays([pa.array(blobs, pa.binary())], names=["data"])
+    return encode(rows.replace_schema_metadata({b"shard": json.dumps(about).encode()}))
 
 
-def _write_shards(spark: SparkSession, folder: str, held: Sequence[tuple[int, bytes]]) -> None:
-    frame = spark.createDataFrame(list(held), "shard int, rows binary")
-    at = F.timestamp_millis(F.lit(0)).alias("at")  # a watermark that says nothing
+def _write_shards(spark: SparkSession, folder: str, shards: Sequence[tuple[int, bytes]]) -> None:
+    frame = spark.createDataFrame(list(shards), "shard int, rows binary")
+    at = F.timestamp_millis(F.lit(0)).alias("at")  # keeps the watermark at its start
     frame.select("*", at).write.mode("append").parquet(folder)
 
 
-def write_state(spark: SparkSession, checkpoint: str, shards: Iterable[MovedShard], partitions: int) -> None:
-    """Make a checkpoint whose stateful operator has this state after its first batch, batch 0.
+def write_state(spark: SparkSession, checkpoint: str, shards: Iterable[StoredShard], partitions: int) -> None:
+    """Write a checkpoint whose stateful operator has the given state after batch 0.
 
     Args:
-        checkpoint: a folder that is not there.
+        checkpoint: a folder that does not exist.
         shards: the state.
-        partitions: of the operator.
+        partitions: number of partitions of the operator.
     """
     folder = f"{checkpoint}/siddhi/moved"
-    held: list[tuple[int, bytes]] = [(-1, _parts(_NOTHING))]  # without a row there would be no batch
+    held: list[tuple[int, bytes]] = [(-1, encode_shard(_NO_STATE))]  # without rows, Spark runs no batch
     for shard in shards:
-        held.append((shard.number, _parts(shard)))
+        held.append((shard.number, encode_shard(shard)))
         if sum(len(data) for _, data in held) > _MAX_BYTES:
             _write_shards(spark, folder, held)
             held = []
@@ -119,22 +109,23 @@ def write_state(spark: SparkSession, checkpoint: str, shards: Iterable[MovedShar
 
 
 def adopt_log(spark: SparkSession, old: str, batch: int, new: str) -> None:
-    """Let a checkpoint that has done batch 0 go on where another one was after a batch.
+    """Make a checkpoint after batch 0 continue where another checkpoint was after a batch.
 
     Raises:
-        SparkRunError: this version of Spark keeps its logs in a form that is not known.
+        SparkRunError: the logs have a format of an unknown Spark version.
     """
-    then, now = (_log(spark, f"{where}/offsets/{n}") for where, n in ((old, batch), (new, 0)))
-    done, made = (_log(spark, f"{where}/commits/{n}") for where, n in ((old, batch), (new, 0)))
-    told, telling = json.loads(then[1]), json.loads(now[1])
-    telling |= {name: told[name] for name in ("batchWatermarkMs", "batchTimestampMs")}
-    committed = {**json.loads(made[1]), "nextBatchWatermarkMs": json.loads(done[1])["nextBatchWatermarkMs"]}
+    old_offsets, new_offsets = (_log(spark, f"{where}/offsets/{n}") for where, n in ((old, batch), (new, 0)))
+    old_commit, new_commit = (_log(spark, f"{where}/commits/{n}") for where, n in ((old, batch), (new, 0)))
+    before, now = json.loads(old_offsets[1]), json.loads(new_offsets[1])
+    now |= {name: before[name] for name in ("batchWatermarkMs", "batchTimestampMs")}
+    watermark = json.loads(old_commit[1])["nextBatchWatermarkMs"]
+    done = {**json.loads(new_commit[1]), "nextBatchWatermarkMs": watermark}
     files.delete(spark, f"{new}/sources")
     files.copy(spark, f"{old}/sources", f"{new}/sources")
     for source in files.names(spark, f"{new}/sources"):
         _forget_punctuations(spark, f"{new}/sources/{source}")
-    files.write_text(spark, f"{new}/offsets/0", "\n".join([now[0], json.dumps(telling), *then[2:]]))
-    files.write_text(spark, f"{new}/commits/0", "\n".join([made[0], json.dumps(committed)]))
+    files.write_text(spark, f"{new}/offsets/0", "\n".join([new_offsets[0], json.dumps(now), *old_offsets[2:]]))
+    files.write_text(spark, f"{new}/commits/0", "\n".join([new_commit[0], json.dumps(done)]))
     times = files.text_of(spark, f"{old}/siddhi/times.json")
     if times is not None:
         files.write_text(spark, f"{new}/siddhi/times.json", times)
@@ -142,8 +133,7 @@ def adopt_log(spark: SparkSession, old: str, batch: int, new: str) -> None:
 
 
 def _forget_punctuations(spark: SparkSession, log: str) -> None:
-    """Let a source of marks have read as many batches, and no file: it names those of the old checkpoint, and reads the folder
-    of the new one. Sources of others are left alone."""
+    """Remove the files from the log of a punctuation source: they are those of the old checkpoint. Other logs stay."""
     names = [name for name in files.names(spark, log) if _LOG.fullmatch(name)]
     for name in names:
         head, *entries = files.read_text(spark, f"{log}/{name}").splitlines()
@@ -157,6 +147,6 @@ def _log(spark: SparkSession, name: str) -> list[str]:
     lines = files.read_text(spark, name).splitlines()
     if lines[0] != "v1" or len(lines) < 2:
         raise SparkRunError(
-            f"{name} has form {lines[0]}, which is not known: migrate with the version of Spark that wrote it"
+            f"{name} has the unknown log format {lines[0]}: migrate with the Spark version that wrote the checkpoint"
         )
     return lines

@@ -1,16 +1,15 @@
-"""What has changed in a partition, query by query; needs no PySpark."""
+"""Describe what changed in a partition, query by query; needs no PySpark."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import zip_longest
 
 from siddhi._frozen import replace
 from siddhi.planner.app import plan
 from siddhi.planner.distribution.statements import executions_by_name
 from siddhi.planner.distribution.sub_app import SubApp
-from siddhi.planner.plan.nodes import PartitionPlan
 from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.query import Partition, Query
 from siddhi.query_compiler import parse
@@ -18,86 +17,67 @@ from siddhi.query_compiler.print.app import to_siddhiql
 
 __all__ = ["describe_changes"]
 
-_MADE_UP = re.compile(r"(partition|query)_\d+")
-"""The name of what its user gave none: fragments hold it like any other."""
-_ONE_ELEMENT = "a partition is one element, and what it keeps is of all its queries together"
+_GENERATED = re.compile(r"(partition|query)_\d+")
+"""Name of an element that has none in the app; sub-apps hold it like any other."""
 
 
 def describe_changes(reasons: tuple[str, ...], old: SubApp, new: SubApp) -> tuple[str, ...]:
-    """Clauses of what does not fit, with those of partitions saying which queries changed.
+    """Return the reasons why a state does not fit; those of partitions name the queries that changed.
 
     Args:
-        reasons: of :func:`siddhi.planner.compatibility.can_restore`.
-        old: the fragment there was.
-        new: the one there is.
+        reasons: result of :func:`siddhi.planner.compatibility.can_restore`; clauses.
+        old: the sub-app of the state.
+        new: the sub-app that runs now.
     """
     if not any(reason.startswith("partition '") for reason in reasons):
         return reasons
     before, now = _partitions(old), _partitions(new)
-    told = []
+    found = []
     for reason in reasons:
-        name = next((n for n in before if n in now and reason.startswith(f"partition '{n}' is not what it was")), None)
-        changes = [] if name is None else [*_changes(before[name], now[name])]
+        name = next((n for n in before if n in now and reason.startswith(f"partition '{n}' ")), None)
+        changes = [] if name is None else [*_changes(_queries(before[name]), _queries(now[name]))]
         if name is None or not changes:
-            told.append(reason)
+            found.append(reason)
         else:
-            told.append(f"{_called(name, now[name])} is not what it was: {', '.join(changes)} ({_ONE_ELEMENT})")
-    return tuple(told)
+            found.append(
+                f"{_title(name, now[name])} changed: {', '.join(changes)} (a partition is one element: its queries share its state)"
+            )
+    return tuple(found)
 
 
 def _partitions(part: SubApp) -> dict[str, Partition]:
-    planned = plan(parse(part.text))
-    names = {found.name for found in planned.executions if isinstance(found, PartitionPlan)}
-    return {name: node for name, node in executions_by_name(planned) if name in names and isinstance(node, Partition)}
+    return {name: node for name, node in executions_by_name(plan(parse(part.text))) if isinstance(node, Partition)}
 
 
-def _called(name: str, node: Partition) -> str:
-    """The partition by its user's name, else by what it is of."""
-    if _MADE_UP.fullmatch(name) is None:
+def _title(name: str, node: Partition) -> str:
+    """Return the name of a partition, or its keys if the app gives it no name."""
+    if _GENERATED.fullmatch(name) is None:
         return f"partition '{name}'"
     return to_siddhiql(replace(node, annotations=(), queries=())).split("begin")[0].strip().replace("\n", " ")
 
 
-def _queries(node: Partition) -> dict[str, Query]:
-    """By name; those without one by their place among those without."""
-    found: dict[str, Query] = {}
-    for query in node.queries:
+def _queries(node: Partition) -> dict[str, str]:
+    """Return the texts of the queries by name; a query without name is known by its position."""
+    found = {}
+    for number, query in enumerate(node.queries, 1):
         info = find_annotation(query.annotations, "info")
         name = None if info is None else info.element("name")
-        if name is None or _MADE_UP.fullmatch(name):
-            found[f"unnamed query {1 + sum(other.startswith('unnamed ') for other in found)}"] = query
-        else:
-            found[f"query '{name}'"] = query
+        known = name is not None and _GENERATED.fullmatch(name) is None
+        found[f"query '{name}'" if known else f"unnamed query {number}"] = _text(query)
     return found
 
 
-def _changes(before: Partition, now: Partition) -> Iterator[str]:
-    old, new = _queries(before), _queries(now)
-    gone = {name: _text(query) for name, query in old.items() if name not in new}
-    come = {name: _text(query) for name, query in new.items() if name not in old}
-    for name, text in gone.items():
-        other = _same(text, come)
-        if other is None:
-            yield f"{name} was taken away"
-        else:
-            del come[other]
-            yield f"{name} is {other} now"
-    yield from (f"{name} was added" for name in come)
-    for name in old.keys() & new.keys():
-        one, other = _text(old[name]), _text(new[name])
-        if one != other:
-            lines = zip_longest(one.splitlines(), other.splitlines(), fillvalue="")
-            then, today = next((a.strip(), b.strip()) for a, b in lines if a != b)
-            yield f"{name} says {today!r} instead of {then!r}"
-    if old.keys() == new.keys() and [*old] != [*new]:
-        yield "its queries stand in another order"
-
-
-def _same(text: str, others: Mapping[str, str]) -> str | None:
-    return next((name for name, other in others.items() if other == text), None)
-
-
 def _text(query: Query) -> str:
-    """What a query says, whatever it is called."""
-    named = tuple(annotation for annotation in query.annotations if annotation.name.lower() != "info")
-    return to_siddhiql(replace(query, annotations=named))
+    """Return the text of a query without its name."""
+    others = tuple(annotation for annotation in query.annotations if annotation.name.lower() != "info")
+    return to_siddhiql(replace(query, annotations=others))
+
+
+def _changes(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
+    yield from (f"{name} was removed" for name in old if name not in new)
+    yield from (f"{name} was added" for name in new if name not in old)
+    for name in (name for name in old if name in new):
+        if old[name] != new[name]:
+            lines = zip_longest(old[name].splitlines(), new[name].splitlines(), fillvalue="")
+            before, now = next((a.strip(), b.strip()) for a, b in lines if a != b)
+            yield f"{name} has {now!r} instead of {before!r}"

@@ -1,4 +1,4 @@
-"""What the shards of a checkpoint hold, read without its query: Spark's reader of state, and our forms in it."""
+"""The state of a checkpoint, read without its query by Spark's reader of state stores."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from pyspark.sql import functions as F
 
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
-from siddhi.spark.checkpoint.location import STAYS
 from siddhi.spark.failures import message_of
-from siddhi.spark.workers.stored_state import pieces_of
+from siddhi.spark.workers.stored_state import blocks_of
 
 __all__ = ["StoredShard", "committed", "has_buffered_rows", "key_texts", "number_of_key", "stored_shards"]
 
@@ -25,28 +24,26 @@ class StoredShard:
     """A shard of a checkpoint.
 
     Attributes:
-        number: of the shard.
-        fingerprint: of the form of its island that wrote it.
-        engine: version of this package that wrote it.
-        version: how often it has been written.
-        clock: the watermark it has been brought to, in ms.
-        pieces: of the snapshot.
-        pending: rows that wait for the watermark, packed: (rows, first event time, last event time, how many).
-        due: when its timer is to fire, or None.
+        number: number of the shard.
+        fingerprint: fingerprint of the form of its fragment that wrote the state.
+        version: number of writes so far.
+        clock: watermark of the last write, in ms.
+        blocks: snapshot blocks; none: the shard has buffered rows only.
+        buffered: encoded record batches that wait for the watermark: (rows, first event time, last event time, number of rows).
+        due: time of its timer, or None.
     """
 
     number: int
     fingerprint: str
-    engine: str
     version: int
     clock: int
-    pieces: dict[bytes, bytes]
-    pending: Sequence[tuple[bytes, int, int, int]]
+    blocks: dict[bytes, bytes]
+    buffered: Sequence[tuple[bytes, int, int, int]]
     due: int | None
 
 
 def committed(spark: SparkSession, checkpoint: str) -> tuple[int | None, int | None]:
-    """The last batch that was committed, and the last one that was planned; None where there is none."""
+    """Return the number of the last committed batch and of the last planned batch; None: there is none."""
     found = []
     for folder in ("commits", "offsets"):
         numbers = [int(name) for name in files.names(spark, f"{checkpoint}/{folder}") if name.isdigit()]
@@ -57,17 +54,17 @@ def committed(spark: SparkSession, checkpoint: str) -> tuple[int | None, int | N
 def stored_shards(
     spark: SparkSession, checkpoint: str, *, batch: int | None = None, numbers: Sequence[int] | None = None
 ) -> Iterator[StoredShard]:
-    """The shards of a checkpoint, in the order of their numbers.
+    """Yield the shards of a checkpoint, in the order of their numbers.
 
     Args:
-        batch: after which to look; None: the last one that was committed.
-        numbers: of shards; None: all.
+        batch: batch whose state is read; None: the last committed one.
+        numbers: numbers of shards; None: all.
 
     Raises:
-        SparkRunError: no batch was committed, or Spark can't read what was.
+        SparkRunError: no batch was committed, or Spark can't read the state.
     """
     if committed(spark, checkpoint)[0] is None:
-        raise SparkRunError(f"checkpoint {checkpoint} holds no state: none of its batches has been committed")
+        raise SparkRunError(f"checkpoint {checkpoint} holds no state: it has no committed batch")
 
     def read(variable: str) -> DataFrame:
         reader = spark.read.format("statestore").option("stateVarName", variable)
@@ -83,57 +80,58 @@ def stored_shards(
         for row in read("engine").collect():
             held = parts.setdefault(row["key"]["shard"], {})
             held[row["user_map_key"]["part"]] = bytes(row["user_map_value"]["blob"])
-        pending: dict[int, list[tuple[bytes, int, int, int]]] = {}
+        buffered: dict[int, list[tuple[bytes, int, int, int]]] = {}
         for row in sorted(read("pending").collect(), key=lambda row: row["user_map_value"]["min_t"]):
             data, first, last, n = row["user_map_value"]
-            pending.setdefault(row["key"]["shard"], []).append((bytes(data), first, last, n))
-    for number in sorted({*metas, *pending}):
+            buffered.setdefault(row["key"]["shard"], []).append((bytes(data), first, last, n))
+    for number in sorted({*metas, *buffered}):
         meta = metas.get(number)
         yield StoredShard(
             number,
             fingerprint="" if meta is None else meta["plan"],
-            engine="" if meta is None else meta["engine"],
             version=0 if meta is None else meta["version"],
             clock=0 if meta is None else meta["clock"],
-            pieces=pieces_of(parts.get(number, {})),
-            pending=pending.get(number, []),
+            blocks=blocks_of(parts.get(number, {})),
+            buffered=buffered.get(number, []),
             due=timers.get(number),
         )
 
 
 @contextmanager
 def _readable(checkpoint: str) -> Iterator[None]:
-    """Say which checkpoint it is that Spark can't read."""
+    """Name the checkpoint in an error of Spark's reader."""
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        raise SparkRunError(
-            f"the state of checkpoint {checkpoint} can't be read: {message_of(error)} ({STAYS})"
-        ) from error
+        raise SparkRunError(f"the state of checkpoint {checkpoint} can't be read: {message_of(error)}") from error
 
 
 def has_buffered_rows(spark: SparkSession, checkpoint: str, numbers: Sequence[int]) -> bool:
-    """Whether rows wait in shards of these numbers, after the last batch that was committed."""
+    """Return whether shards of these numbers have buffered rows after the last committed batch."""
     if committed(spark, checkpoint)[0] is None:
         return False
     with _readable(checkpoint):
-        pending = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
-        return not pending.where(F.col("key.shard").isin(list(numbers))).limit(1).isEmpty()
+        buffered = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
+        return not buffered.where(F.col("key.shard").isin(list(numbers))).limit(1).isEmpty()
 
 
 def key_texts(key: object) -> list[str | None]:
-    """The parts of a key as the text by which they are spread."""
+    """Return the parts of a key as the texts that are hashed.
+
+    Raises:
+        TypeError: a part has another type than a key can have.
+    """
     parts = key if isinstance(key, tuple) else (key,)
     texts: list[str | None] = []
     for part in parts:
         if part is not None and not isinstance(part, (str, bool, int)):
-            raise TypeError(f"a key is text, a whole number, a bool, or a tuple of these, not {part!r}")
+            raise TypeError(f"invalid key {part!r}: expected a string, an integer, a bool or a tuple of these")
         texts.append(None if part is None else str(part).lower() if isinstance(part, bool) else str(part))
     return texts
 
 
 def number_of_key(spark: SparkSession, texts: Sequence[str | None], shards: int) -> int:
-    """Which of so many shards a key goes to, as Spark says."""
+    """Return the shard of a key, computed by Spark."""
     columns: list[Column] = [F.lit(text).cast("string") for text in texts]
-    place = F.pmod(F.xxhash64(*columns), F.lit(shards).cast("bigint")).cast("int")
-    return int(spark.range(1).select(place.alias("at")).collect()[0]["at"])
+    shard = F.pmod(F.xxhash64(*columns), F.lit(shards).cast("bigint")).cast("int")
+    return int(spark.range(1).select(shard.alias("at")).collect()[0]["at"])

@@ -101,7 +101,10 @@ class _Assignment:
         self._elements = elements
         self._chosen = chosen
         self._found: dict[str, KeyExpression | None] = {}
-        self._produced = {stream for element in elements for stream in element.writes}
+        self._producers: dict[str, list[Element]] = {}
+        for element in elements:
+            for stream in element.writes:
+                self._producers.setdefault(stream, []).append(element)
 
     def keys(self) -> dict[str, KeyExpression | None]:
         for element in self._elements:
@@ -119,13 +122,12 @@ class _Assignment:
             if self._found[stream] != key:
                 raise _Conflict
             return
-        if stream in self._produced and (key is None or key.labels):
+        if stream in self._producers and (key is None or key.labels):
             raise _Conflict  # what a shard puts out would have to reach others
         self._found[stream] = key
-        for producer in self._elements:
-            if stream in producer.writes:
-                assert key is not None
-                self._require_of(producer, stream, key)
+        for producer in self._producers.get(stream, ()):
+            assert key is not None
+            self._require_of(producer, stream, key)
 
     def _require_of(self, producer: Element, stream: str, key: KeyExpression) -> None:
         """The producer's inputs must have the key that it copies into this attribute."""

@@ -12,14 +12,12 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from siddhi.spark import files
-from siddhi.spark.checkpoint.punctuation import last_punctuation
 from siddhi.spark.checkpoint.stored import committed
 from siddhi.spark.streaming.future_rows import FUTURE_ROWS
 
-__all__ = ["LastTimes", "future_rows_of_batch", "last_time_in_log", "logged_watermark", "times_of_batch"]
+__all__ = ["LastTimes", "future_rows_of_batch", "logged_watermark", "times_of_batch"]
 
 logger = logging.getLogger("siddhi")
 
@@ -46,23 +44,6 @@ class LastTimes:
         if later:
             self.times.update(later)
             files.write_text(self._spark, self._name, json.dumps(self.times, sort_keys=True))
-
-
-def last_time_in_log(spark: SparkSession, checkpoint: str, stream: str, grace: int) -> int | None:
-    """The last event time of the one stream of a checkpoint that has no last times, or None.
-
-    The watermark trails it by the grace, if it was a row that moved that last. Where a mark did, nothing but the rows that
-    still wait matters: what the watermark has passed has been released.
-    """
-    watermark = logged_watermark(spark, checkpoint)
-    if watermark is None:
-        return None
-    mark = last_punctuation(spark, checkpoint, stream)
-    if watermark > 0 and (mark is None or watermark + grace > mark):
-        return watermark + grace
-    waiting = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
-    found: int | None = waiting.select(F.max("user_map_value.max_t").alias("at")).collect()[0]["at"]
-    return found
 
 
 def logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:

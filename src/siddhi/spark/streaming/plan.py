@@ -154,7 +154,7 @@ class Streaming:
             replace(p, tables=tuple(TableRows(s, self.tables[name]) for name, s in p.fills if name in self.tables))
             for p in self.streaming.programs
         )
-        schemas = [held.schema_of(program) for held, program in zip(self.ranges, programs, strict=True)]
+        schemas = [held.schema for held in self.ranges]
         encoded = rows.mapInArrow(encode_rows(programs, layout, schemas), ENCODED)
         processor = FragmentProcessor(
             programs, self.shards, ordering, self.run, self.late, self.last_clock, self.ranges

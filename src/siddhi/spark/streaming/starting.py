@@ -15,7 +15,7 @@ from siddhi.spark import files
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import Settings
-from siddhi.spark.checkpoint.key_ranges import key_range_of
+from siddhi.spark.checkpoint.key_ranges import KeyRange, key_range_of
 from siddhi.spark.checkpoint.manifest import (
     Manifest,
     forget_manifest,
@@ -49,7 +49,7 @@ from siddhi.spark.sources.locations import relation
 from siddhi.spark.spans import LAST_CLOCK, interval_ms
 from siddhi.spark.streaming.emitted_rows import late_rows_of, numbers_of, rows_of
 from siddhi.spark.streaming.idle import IdleInputs, IdleWatch, reported
-from siddhi.spark.streaming.last_times import LastTimes, last_time_in_log, logged_watermark
+from siddhi.spark.streaming.last_times import LastTimes, logged_watermark
 from siddhi.spark.streaming.plan import Streaming, StreamingPlan, plan_streaming, sources_of
 from siddhi.spark.streaming.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.workers.late import LatePolicy, late_stream
@@ -118,7 +118,7 @@ class Starter:
                 sink.claim(self.spark, owner)
 
         punctuation = make_folders(self.spark, checkpoint, self.bindings)
-        times = self._times(checkpoint) if streaming_plan.programs else None
+        times = LastTimes(self.spark, checkpoint) if streaming_plan.programs else None
         if times is not None and before is not None:
             self._remind(checkpoint, times)
         streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
@@ -152,14 +152,6 @@ class Starter:
             return before.partitions
         cores: int = self.spark.sparkContext.defaultParallelism
         return min(cores, self.settings.shards)
-
-    def _times(self, checkpoint: str) -> LastTimes:
-        """The last event times; of one stream that was begun before they were kept, what can be known of them."""
-        times, graces = LastTimes(self.spark, checkpoint), self._graces()
-        if not times.times and len(graces) == 1:
-            ((stream, grace),) = graces.items()
-            times.note({stream: last_time_in_log(self.spark, checkpoint, stream, grace)})
-        return times
 
     def _unsettle(self, checkpoint: str, before: Manifest | None, *, closed: bool) -> None:
         """Leave a checkpoint as it was before a start that did not come about."""
@@ -258,8 +250,7 @@ class Starter:
 
     def _output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
         streaming_plan = self._checked([stream])
-        shards = self.settings.shards
-        ranges = tuple(ShardRange(n * shards) for n in range(len(streaming_plan.programs)))
+        ranges = tuple(each.shard_range for each in self._key_ranges(streaming_plan))
         streaming = self._lowered(streaming_plan, {}, tables, ranges)
         if not streaming_plan.programs:
             attributes = self.plan.streams[stream].attributes
@@ -302,18 +293,19 @@ class Starter:
             max_future_ms=None if self.max_clock_skew is None else interval_ms(self.spark, self.max_clock_skew),
         )
 
-    def _manifest(self, checkpoint: str, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
+    def _key_ranges(self, streaming_plan: StreamingPlan) -> list[KeyRange]:
+        """Return the key ranges of a stream without checkpoint."""
         shards = self.settings.shards
         both = zip(streaming_plan.fragments, streaming_plan.programs, strict=True)
+        return [key_range_of(self.plan, *each, n * shards, shards) for n, each in enumerate(both)]
+
+    def _manifest(self, checkpoint: str, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
         return Manifest(
             app=self.plan.name if self.plan.app.name is not None else "",
-            key_ranges=[
-                key_range_of(self.plan, fragment, program, n * shards, shards)
-                for n, (fragment, program) in enumerate(both)
-            ],
+            key_ranges=self._key_ranges(streaming_plan),
             sources=sources_of(self.plan, self.layout, streaming_plan, self.bindings),
             bindings={stream: _described(binding) for stream, binding in sorted(self.bindings.items())},
-            shards=shards,
+            shards=self.settings.shards,
             partitions=partitions,
             late=self.late,
             path=files.qualified(self.spark, checkpoint),

@@ -1,6 +1,6 @@
-"""The doors of islands: what the rows of each are like, and how rows that wait for an earlier door pass the one there is now.
+"""Input schemas of engine fragments, and the upgrade of buffered rows to the schema of the form that runs now.
 
-Every parcel of rows bears the label of the door it was packed for, as metadata of its Arrow schema.
+Every encoded record batch has the id of its schema in the metadata of its Arrow schema.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ __all__ = ["InputSchema", "upgrade_rows", "with_schema_id"]
 
 _SCHEMA_ID = b"siddhi.door"
 _TICK = -1
-_NOWHERE = -2
+_DROPPED = -2
 
 
 @dataclass(frozen=True, slots=True)
 class InputSchema:
-    """What rows are like that go into an island.
+    """The columns of the rows that an engine fragment takes.
 
     Attributes:
-        stream: that takes them.
+        stream: the stream of the fragment's engine that takes the rows.
         columns: names of its attributes.
-        kinds: their types.
-        inputs: per stream that comes in, the columns of its attributes.
-        label: tells it apart from others that the island had, which may be alike; "": its fingerprint does.
-        dropped: streams that the island has not read since: their rows are left behind.
+        kinds: types of its attributes.
+        inputs: indexes of the columns of each input stream.
+        assigned_id: id of a schema that replaced another one, which may have the same columns; "": the fingerprint is the id.
+        dropped: input streams that a later form of the fragment did not read; their rows with this schema are discarded.
     """
 
     stream: str
@@ -49,87 +49,88 @@ class InputSchema:
 
     @classmethod
     def of(cls, program: FragmentProgram) -> InputSchema:
-        """That of an island."""
+        """Return the schema of a fragment."""
         return cls(program.input_stream, program.columns, program.kinds, program.inputs)
 
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> InputSchema:
-        """What :meth:`to_json` gave."""
+        """Return the schema that :meth:`to_json` gave."""
         stream, columns, kinds, inputs, *more = data
         assigned_id, dropped = more or ("", ())
-        read = tuple((name, tuple(at)) for name, at in inputs)
-        return cls(stream, tuple(columns), tuple(kinds), read, assigned_id, tuple(dropped))
+        indexes = tuple((name, tuple(at)) for name, at in inputs)
+        return cls(stream, tuple(columns), tuple(kinds), indexes, assigned_id, tuple(dropped))
 
     def to_json(self) -> list[Any]:
-        """As lists and texts."""
+        """Return the schema as data for JSON."""
         inputs = [[stream, list(at)] for stream, at in self.inputs]
         listed: list[Any] = [self.stream, list(self.columns), list(self.kinds), inputs]
         return [*listed, self.assigned_id, list(self.dropped)] if self.assigned_id else listed
 
     @property
     def form(self) -> InputSchema:
-        """What its rows are like, and nothing else."""
+        """The columns alone, without id."""
         return replace(self, assigned_id="", dropped=())
 
     @property
     def schema_id(self) -> str:
-        """Its label, else a fingerprint of what its rows are like: 16 hexadecimal digits."""
+        """The assigned id, else a fingerprint of the columns: 16 hexadecimal digits."""
         return self.assigned_id or hashlib.sha256(json.dumps(self.form.to_json()).encode()).hexdigest()[:16]
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """What comes in."""
+        """The input streams."""
         return tuple(stream for stream, _ in self.inputs)
 
     @property
-    def is_of_several(self) -> bool:
-        """Whether its first column says from which input a row is."""
+    def has_input_index(self) -> bool:
+        """Whether the first column is the index of the input stream of a row."""
         return self.stream == INPUT_STREAM
 
 
-def with_schema_id(rows: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    """Rows that say for which door they are, by its name."""
-    return rows.replace_schema_metadata({_SCHEMA_ID: name.encode()})
+def with_schema_id(rows: pa.RecordBatch, schema_id: str) -> pa.RecordBatch:
+    """Return rows that name their schema."""
+    return rows.replace_schema_metadata({_SCHEMA_ID: schema_id.encode()})
 
 
 def upgrade_rows(rows: pa.RecordBatch, now: InputSchema, earlier: Sequence[InputSchema]) -> pa.RecordBatch:
-    """Rows that have waited, as rows for the door that an island has now.
-
-    Those of streams that it has not taken at some time since are left out. Parcels without a label were packed for the first of the doors.
+    """Return buffered rows with the current schema, without those of streams that a form in between did not read.
 
     Args:
-        rows: some columns that order them, and those of their door.
-        now: the door of the island.
-        earlier: doors that it had, the first one first.
+        rows: columns that order the rows, then those of their schema.
+        now: schema of the fragment.
+        earlier: its earlier schemas.
 
     Raises:
-        SparkRunError: they are for none of these doors.
+        SparkRunError: the rows have none of these schemas.
     """
     if not earlier:
         return rows
-    name = (rows.schema.metadata or {}).get(_SCHEMA_ID, earlier[0].schema_id.encode()).decode()
-    if name == now.schema_id:
+    schema_id = (rows.schema.metadata or {}).get(_SCHEMA_ID, b"").decode()
+    if schema_id == now.schema_id:
         return rows
-    before = next((schema for schema in earlier if schema.schema_id == name), None)
+    before = next((schema for schema in earlier if schema.schema_id == schema_id), None)
     if before is None:
-        raise SparkRunError("the checkpoint is damaged: rows wait in it that no form of its app has taken in")
+        raise SparkRunError(
+            "damaged checkpoint: the schema of buffered rows is not in its manifest; restore the checkpoint from a backup or start "
+            "with a new one"
+        )
     ordering = rows.num_columns - len(before.columns)
     numbers = {stream: number for number, (stream, _) in enumerate(now.inputs)}
     given = rows.columns[ordering:]
-    came = given[0].to_numpy() if before.is_of_several else np.zeros(rows.num_rows, np.int32)
-    went = np.full(rows.num_rows, _NOWHERE, np.int32)
-    if now.is_of_several:
-        went[came == _TICK] = _TICK  # for one that does not ask for time, it is nothing
+    source = given[0].to_numpy() if before.has_input_index else np.zeros(rows.num_rows, np.int32)
+    target = np.full(rows.num_rows, _DROPPED, np.int32)
+    if now.has_input_index:
+        target[source == _TICK] = _TICK  # a schema of one stream has no clock ticks
     filled = [pa.nulls(rows.num_rows, ARROW_TYPES[kind]) for kind in now.kinds]
-    for number, (stream, places) in enumerate(before.inputs):
+    for number, (stream, indexes) in enumerate(before.inputs):
         if stream not in numbers or stream in before.dropped:
             continue
-        mine = came == number
-        went[mine] = numbers[stream]
-        for place, target in zip(places, now.inputs[numbers[stream]][1], strict=True):
-            filled[target] = pc.if_else(pa.array(mine), given[place], filled[target])
-    if now.is_of_several:
-        filled[0] = pa.array(went)
+        mine = source == number
+        target[mine] = numbers[stream]
+        for index, new_index in zip(indexes, now.inputs[numbers[stream]][1], strict=True):
+            filled[new_index] = pc.if_else(pa.array(mine), given[index], filled[new_index])
+    if now.has_input_index:
+        filled[0] = pa.array(target)
     names = [*rows.schema.names[:ordering], *now.columns]
-    made = pa.RecordBatch.from_arrays([*rows.columns[:ordering], *filled], names=names)
-    return with_schema_id(made.filter(pa.array(went != _NOWHERE)), now.schema_id)
+    upgraded = pa.RecordBatch.from_arrays([*rows.columns[:ordering], *filled], names=names)
+    return with_schema_id(upgraded.filter(pa.array(target != _DROPPED)), now.schema_id)

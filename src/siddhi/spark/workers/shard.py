@@ -151,17 +151,17 @@ class Shard:
             columns.append(pa.array(np.full(len(some), self._runtime.now, np.int64)))
             yield pa.RecordBatch.from_arrays(columns, names=[*(f"c{n}" for n in range(len(types))), _TIME])
 
-    def pieces(self) -> dict[bytes, bytes]:
+    def blocks(self) -> dict[bytes, bytes]:
         """The state in pieces, called by what is in them; ``b""`` lists the others."""
         return {name: data for name, data in self._runtime.snapshot_pieces().items() if data is not None}
 
-    def restore(self, number: int, pieces: Mapping[bytes, bytes]) -> None:
+    def restore(self, number: int, blocks: Mapping[bytes, bytes]) -> None:
         """Go on with a shard from its state.
 
         Raises:
             CannotRestoreStateError: it is damaged, or of another app.
         """
-        self._runtime.restore_pieces(pieces)
+        self._runtime.restore_pieces(blocks)
         self._take(number)
 
     def close(self) -> None:

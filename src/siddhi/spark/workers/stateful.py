@@ -52,7 +52,7 @@ class FragmentProcessor(StatefulProcessor):
         run: identifies the run of the query, for engines kept between batches.
         late: what happens to rows that come behind the watermark.
         last_clock: with what the clock of a flushed stream ends: from this watermark on time goes on to the end.
-        ranges: the shards of each island; without, one range behind the other. What is in none of them has been retired.
+        ranges: shards of each fragment. A shard in none of them is retired.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class FragmentProcessor(StatefulProcessor):
         run: str,
         late: LatePolicy,
         last_clock: int,
-        ranges: Sequence[ShardRange] = (),
+        ranges: Sequence[ShardRange],
     ) -> None:
         self._programs = programs
         self._shards = shards
@@ -71,7 +71,7 @@ class FragmentProcessor(StatefulProcessor):
         self._run = self._query = self._checkpoint = run
         self._late = late
         self._last_clock = last_clock
-        self._ranges = tuple(ranges) or tuple(ShardRange(n * shards) for n in range(len(programs)))
+        self._ranges = tuple(ranges)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
@@ -142,7 +142,7 @@ class FragmentProcessor(StatefulProcessor):
             self._retire(shard_number, fired)
             return
         program = self._programs[fragment]
-        now, earlier = self._ranges[fragment].schema_of(program), self._ranges[fragment].earlier_schemas
+        now, earlier = self._ranges[fragment].schema, self._ranges[fragment].earlier_schemas
         ready, rest = self._buffer.split(
             self._query, shard_number, watermark, lambda rows: upgrade_rows(rows, now, earlier)
         )
@@ -194,8 +194,7 @@ class FragmentProcessor(StatefulProcessor):
         if meta is None:
             return self._begun(number, program, first), 0
         format_, plan, engine, version, _, token = meta
-        known = plan == program.fingerprint or plan in self._ranges[fragment].accepted
-        if format_ != LAYOUT_VERSION or not known:
+        if format_ != LAYOUT_VERSION or plan not in self._ranges[fragment].accepted:
             raise SparkRunError(
                 f"the state of shard {number} was written by siddhi {engine} for another form of {program.app}"
             )

@@ -222,8 +222,6 @@ def _has_ties(rows: pa.RecordBatch, ordering: int) -> bool:
     equal = np.ones(rows.num_rows - 1, bool)
     for n in range(ordering):
         column = rows.column(n)
-        if column.null_count:  # of rows that an earlier version put there
-            column = pc.fill_null(column, -1)
         values = column.to_numpy()
         equal &= values[1:] == values[:-1]
         if not equal.any():
