@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -39,6 +40,8 @@ from siddhi.spark.streaming.starting import Starter
 from siddhi.spark.workers.late import LatePolicy
 
 __all__ = ["SparkRuntime"]
+
+logger = logging.getLogger("siddhi")
 
 
 class SparkRuntime:
@@ -112,6 +115,8 @@ class SparkRuntime:
         layout = self._layout(streaming=False)
         refuse(self._plan, layout, flush=self._settings.flush, tells_case=tells_case(spark))
         refuse_objects(self._plan, {found.stream: None for found in self._connectors if found.direction == "sink"})
+        for line in self._plan.warnings:
+            logger.warning("%s: %s", app_called(self._plan), line)
         self._told: set[str] = set()
         self._warn(layout)
         self._cached: list[BatchLowering] = []

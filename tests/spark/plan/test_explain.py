@@ -277,3 +277,11 @@ from Trades join Names on Trades.symbol == Names.symbol select Names.symbol as s
     with pytest.raises(SparkLoweringError, match="table 'Names' has a limit of 5 rows") as caught:
         SparkRuntime(app, None)
     assert (caught.value.code, caught.value.line) == ("E413", 2)
+
+
+def test_warnings_of_the_plan_are_logged_once_when_a_runtime_is_created(caplog):
+    app = "@app:name('Old') define stream S (k string); from S#window.frequent(2) select k insert into O;"
+    with caplog.at_level("WARNING", "siddhi"), pytest.warns(UserWarning, match="on one shard"):
+        runtime = SparkRuntime(app, None)
+        runtime.explain(streaming=True)
+    assert caplog.messages == ["app 'Old': window 'frequent' is deprecated: use a grouped count instead"]

@@ -11,6 +11,7 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
+from siddhi.errors import SparkRunError
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.plan.fragments import cut
@@ -50,3 +51,23 @@ def test_tables_that_are_only_read_are_those_of_the_start_and_no_state():
     assert [(row["name"], row["n"]) for row in sent(now, "a")] == [("Bea", 3)]
     now.open(4, 0)  # another shard in the same engine
     assert [(row["name"], row["n"]) for row in sent(now, "a")] == [("Bea", 1)]
+
+
+@pytest.mark.parametrize(
+    ("definition", "query", "message"),
+    [
+        ("", "@limit(keys = '2') from S select k, count() as n group by k insert into O;", "query 'query_1' holds 2 group-by keys"),
+        ("@limit(rows = '2') define table T (k string);", "from S[k != 'a0'] select k insert into T;", "table 'T' holds 2 rows"),
+    ],
+)  # fmt: skip
+def test_an_exceeded_limit_names_the_event_time_of_the_row_it_refuses(definition, query, message):
+    planned = plan(parse(f"define stream S (k string); {definition} {query}"))
+    (fragment,) = cut(planned, prefer="engine").fragments
+    shard = Shard(write_program(planned, fragment, [name for name in fragment.produced if name in planned.streams]))
+    shard.open(0, 1000)
+    keys = ["a0"] * 300 + ["a1", "a2", "a3", *["a1"] * 300]
+    refused = keys.index("a2" if not definition else "a3")
+    times = [1000 + 10 * n for n in range(len(keys))]
+    rows = pa.record_batch({"k": keys})
+    with pytest.raises(SparkRunError, match=f"LimitExceededError: {message}.*event time {times[refused]}\\)"):
+        shard.send(rows, pa.array(times, pa.int64()))

@@ -44,7 +44,7 @@ class Shard:
             )
         import_modules(program.modules)
         self.program = program
-        self._failure: tuple[str, Exception] | None = None
+        self._failure: tuple[str, Exception, int] | None = None
         self.number = -1
         self._runtime = self._build()
         self._empty = self._runtime.snapshot()
@@ -172,15 +172,14 @@ class Shard:
         if origin in self.program.tolerated:
             logger.warning("%s, %s: %s: %s", self.program.app, origin, type(error).__name__, error)
         elif self._failure is None:
-            self._failure = (origin, error)
+            self._failure = (origin, error, self._runtime.now)
 
     def _raise(self) -> None:
         if self._failure is None:
             return
-        (origin, error), self._failure = self._failure, None
+        (origin, error, at), self._failure = self._failure, None
         raise SparkRunError(
-            f"{type(error).__name__}: {error} ({self.program.app}, {origin}, shard {self.number}, "
-            f"event time {self._runtime.now})"
+            f"{type(error).__name__}: {error} ({self.program.app}, {origin}, shard {self.number}, event time {at})"
         ) from error
 
 
