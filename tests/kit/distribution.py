@@ -183,10 +183,10 @@ SINGLE = [
     ),
     ("from S select k, d, count() as n group by d insert into O;", "'group by d'"),
     ("from S#window.time(1 sec) select k, sum(v) as n insert all events into O;", "without 'group by'"),
-    ("from S#window.externalTime(ts, 1 sec) select k, sum(v) as n group by k insert expired events into O;", "stamped"),
+    ("from S#window.externalTime(ts, 1 sec) select k, sum(v) as n group by k insert expired events into O;", "time of the next event"),
     ("from S#window.timeBatch(1 sec) select k, sum(v) as n group by k insert into O;", "without a start"),
-    ("from S#window.timeBatch(1 sec, 14 sec) select k, sum(v) as n group by k insert into O;", "start lies behind"),
-    ("from S#window.externalTimeBatch(ts, 1 sec, 0) select k, sum(v) as n group by k insert into O;", "comes next"),
+    ("from S#window.timeBatch(1 sec, 14 sec) select k, sum(v) as n group by k insert into O;", "distance of its start"),
+    ("from S#window.externalTimeBatch(ts, 1 sec, 0) select k, sum(v) as n group by k insert into O;", "next event of any key"),
     ("from S#window.session(1 sec) select k, v insert expired events into O;", "without a key"),
     ("from S#window.timeBatch(1 sec, 0) select k, v limit 1 insert into O;", "'limit'"),
     ("from S#window.time(1 sec) select k, sum(v) as n group by k order by k offset 1 insert expired events into O;", "'offset'"),
@@ -206,20 +206,20 @@ SINGLE = [
     ),
     (
         "from S#window.length(1) join R#window.length(1) on S.k == R.k select S.k as k, R.v as w insert into O;",
-        "shows a join",
+        "a join sees in window",
     ),
     (
         ("from S#window.time(1 sec) right outer join R#window.time(1 sec) on S.k == R.k and S.v == R.v "
         "select S.k as k, count() as n group by S.k insert into O;"),
-        "groups by no key",
+        "groups by no attribute",
     ),
     (
         "from every a = S -> b = R[k == a.k] or c = S[k == a.k] select b.k as k, count() as n group by b.k insert into O;",
-        "groups by no key",
+        "groups by no attribute",
     ),
     ("from a = S -> b = R[k == a.k] select a.k as k, b.v as v insert into O;", "without 'every'"),
-    ("from every (a = S -> b = R[k == a.k]) select a.k as k, b.v as v insert into O;", "more than the first"),
-    ("from every a = S -> b = R[v > a.v] select a.k as k, b.v as v insert into O;", "not tied"),
+    ("from every (a = S -> b = R[k == a.k]) select a.k as k, b.v as v insert into O;", "not on the first state alone"),
+    ("from every a = S -> b = R[v > a.v] select a.k as k, b.v as v insert into O;", "no equality of keys with the first"),
     ("from every not S[v > 1] for 1 sec -> b = R select b.k as k, b.v as v insert into O;", "first state"),
     ("from every a = S, b = S[k == a.k] select a.k as k, b.v as v insert into O;", "sequence"),
     (
@@ -230,12 +230,12 @@ SINGLE = [
     (
         ("define table T (k string, v int); from S select k, v insert into T;"
         "@info(name = 'q') from R join T on R.v < T.v select R.k as k, T.v as v insert into O;"),
-        "not every use",
+        "not every access",
     ),
     (
         ("from S#window.lengthBatch(2) select k, v insert into B;"
         "@info(name = 'q') from B#window.time(300) select k, v insert expired events into O;"),
-        "behind its time",
+        "queues late events",
     ),
     *[
         (f"partition with (k of S) begin from S#window.{window} select k, count() as n insert into O; end;", "of all keys")
@@ -249,7 +249,7 @@ SINGLE = [
     (
         ("define window W (k string, v int) timeBatch(500, 0); from W join R#window.time(1 sec) on W.k == R.k "
         "select W.k as k, R.v as v insert into P; from W select k, v insert all events into O;"),
-        "shows a join",
+        "a join sees in window",
     ),
     ("define window W (k string, v int) length(2); from W select k, v insert expired events into O;", "depends on all"),
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Many apps in few jobs of Spark, so that all recorded cases can go through it.
 
-A query of its own costs an app some fifteen seconds of CPU, however few its rows are. Here the islands of many apps stand
+A query of its own costs an app some fifteen seconds of CPU, however few its rows are. Here the fragments of many apps stand
 side by side in one query, as those of one app do: each has its programs and its range of shards, and is planned, dealt out,
 packed, kept, timed, released and unpacked by the code that does so in production. What differs: there is one source, whose
 rows say of which app and stream they are, and what comes out is collected instead of written. In a stream time is one, too,
@@ -67,7 +67,7 @@ class ManyApps:
 
     Args:
         apps: which.
-        shards: how many each island has.
+        shards: number of shards per fragment.
         prefer: ``'native'`` or ``'engine'``.
     """
 
@@ -215,7 +215,7 @@ class ManyApps:
             rows.repartition(2, F.col("shard"))
             .sortWithinPartitions(F.col("shard"), *order)
             .select("shard", "fragment", TIME, *door)
-            .mapInArrow(_one_after_the_other(self._whole.programs, columns, clocks), "island int, rows binary")
+            .mapInArrow(_one_after_the_other(self._whole.programs, columns, clocks), "fragment int, rows binary")
             .collect()
         )
         outputs: list[Found] = [{stream: [] for stream in app.outputs} for app in self._apps]
@@ -232,7 +232,7 @@ class ManyApps:
 def _one_after_the_other(
     programs: Sequence[FragmentProgram], columns: Sequence[Sequence[int]], clocks: Sequence[tuple[int, int]]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow`` over rows sorted by shard and time, of which each island has a range."""
+    """The function for ``mapInArrow`` over rows sorted by shard and time, with a range of shards per fragment."""
 
     def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
         for batch in batches:
@@ -259,7 +259,7 @@ def _one_after_the_other(
 
 @dataclass(frozen=True)
 class _Member(Streaming):
-    """One of the apps. ``given``: the rows of its streams among those of the source; ``first``: its first island."""
+    """One of the apps. ``given``: the rows of its streams among those of the source; ``first``: its first fragment."""
 
     given: Mapping[str, Branch] = field(default_factory=dict)
     first: int = 0
@@ -273,7 +273,7 @@ class _Member(Streaming):
     def options(
         self, whole: StreamingPlan, columns: Sequence[Sequence[int]], slots: Sequence[AttributeType]
     ) -> list[Column]:
-        """Per way of a row into an island what it becomes there, or null where the row is another's."""
+        """Return what a row becomes on each way into a fragment; null: the row is another app's."""
         places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
         native = [step.element.name for step in self.layout.catalyst_stages]
         found: list[tuple[int, int, Branch, tuple[int, ...]]] = []
@@ -309,7 +309,7 @@ class _Whole(Streaming):
 
 
 def _rows(members: Sequence[_Member], whole: StreamingPlan) -> tuple[DataFrame, tuple[tuple[int, ...], ...]]:
-    """Rows of all islands in one pass over the source; per island the columns of its door."""
+    """Return the rows of all fragments in one pass over the source, and the input columns of each."""
     slots, columns = union_columns([tuple(AttributeType(kind) for kind in p.kinds) for p in whole.programs])
     options = [option for member in members for option in member.options(whole, columns, slots)]
     (frame,) = {id(branch.base.frame): branch.base.frame for m in members for branch in m.given.values()}.values()

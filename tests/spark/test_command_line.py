@@ -47,14 +47,17 @@ def test_a_bind_as_people_type_it():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--engine", "spark", "--bind", "Trades=/data"], "is not of the form Stream=format:path?timestamp=column"),
-        (["--engine", "spark", "--bind", "T=parquets:/data?timestamp=t"], "not 'parquets'; did you mean 'parquet'?"),
+        (["--engine", "spark", "--bind", "Trades=/data"], "expected Stream=format:path?timestamp=column"),
+        (["--engine", "spark", "--bind", "T=parquets:/data?timestamp=t"], "unknown format 'parquets'"),
         (["--engine", "spark", "--bind", "T=kafka:topic?timestamp=t"], "for Kafka write @source(type='kafka', ...)"),
-        (["--engine", "spark", "--bind", "Trades=parquet:/data", *OUT], "does not say which column is the event time"),
+        (["--engine", "spark", "--bind", "Trades=parquet:/data", *OUT], "has no column of event time"),
         (["--engine", "spark", "--shards", "0"], "'--shards': 0 is not in the range x>=1"),
-        (["--engine", "spark", "--master", "local[0]"], "'local[0]' is not a master of Spark"),
-        (["--engine", "spark", "--master", "foo"], "'foo' is not a master of Spark"),
-        (["--engine", "spark", "--trigger", "soon"], "'soon' is neither available-now nor a time such as '5 seconds'"),
+        (["--engine", "spark", "--master", "local[0]"], "invalid master 'local[0]'"),
+        (["--engine", "spark", "--master", "foo"], "invalid master 'foo'"),
+        (
+            ["--engine", "spark", "--trigger", "soon"],
+            "invalid trigger 'soon': expected available-now or an interval such as '5 seconds'",
+        ),
         (
             ["--engine", "spark", *IN, "--output", "Dea=-"],
             "the app has no stream 'Dea' (streams: Trades, Dear); did you mean",
@@ -120,7 +123,7 @@ def test_times_of_a_bind_are_times_in_batch_too(spark, folder):
     from siddhi.spark import SparkRuntime
 
     bind = Bind("Trades", "parquet", str(folder / "parquet"), "ts", max_idle="5")
-    with pytest.raises(BadInput, match="max_idle: '5' is not a time such as '10 seconds'"):
+    with pytest.raises(BadInput, match="max_idle: invalid interval '5': expected one such as '10 seconds'"):
         bind_all(SparkRuntime(APP, spark), spark, [bind], streaming=False)
 
 
@@ -193,7 +196,7 @@ def test_a_command_line_in_order(tmp_path, monkeypatch):
         ({"inputs": ["Trades=no.csv"]}, BadInput, "cannot read no.csv: no such file or folder"),
         ({"inputs": ["Trades=-"]}, click.UsageError, "--engine spark reads files, not standard input"),
         ({"inputs": ["Trades=in.csv"], "outputs": ["Dear=no/o.csv"]}, OutputFailed, "there is no folder no"),
-        ({"inputs": ["Trades=in.csv"], "outputs": []}, click.UsageError, "there is nothing to write: give --output"),
+        ({"inputs": ["Trades=in.csv"], "outputs": []}, click.UsageError, "nothing to write: give --output"),
         ({}, click.UsageError, "no stream has rows: give --input or --bind"),
         (
             {"binds": ["Dear=csv:in.csv?timestamp=t"], "outputs": ["Trades=-"]},
@@ -205,11 +208,11 @@ def test_a_command_line_in_order(tmp_path, monkeypatch):
             click.UsageError,
             "'price' is an attribute of an output",
         ),
-        ({"inputs": ["Trades=in.csv"], "streaming": True}, click.UsageError, "a stream takes --bind, or its sources"),
+        ({"inputs": ["Trades=in.csv"], "streaming": True}, click.UsageError, "a stream needs --bind, or a source"),
         (
             {"binds": [CSV], "streaming": True},
             click.UsageError,
-            "--bind Trades has no watermark: add '&watermark=10 seconds'",
+            "--bind Trades has no watermark: add the delay of late rows, such as '&watermark=10 seconds'",
         ),
         (
             {"binds": [f"{CSV}&watermark=1 day"], "outputs": ["Dear=-"], "streaming": True},
@@ -219,7 +222,7 @@ def test_a_command_line_in_order(tmp_path, monkeypatch):
         (
             {"binds": [f"{CSV}&watermark=1 day", f"{CSV}&watermark=2 days"], "streaming": True},
             click.UsageError,
-            "the binds of 'Trades' differ in watermark (1 day and 2 days): one stream has one watermark",
+            "the binds of 'Trades' differ in watermark (1 day and 2 days): use one watermark per stream",
         ),
         (
             {"binds": ["Trade=csv:in.csv"]},
@@ -230,7 +233,7 @@ def test_a_command_line_in_order(tmp_path, monkeypatch):
         (
             {"binds": [f"{CSV}&maxFilesPerTrigger=x"]},
             click.UsageError,
-            "--bind Trades: maxFilesPerTrigger is a whole number of at least 1, not 'x'",
+            "--bind Trades: maxFilesPerTrigger is an integer of at least 1, not 'x'",
         ),
         ({"binds": [f"{CSV}&max.idle=1"]}, click.UsageError, "did you mean 'max_idle'?"),
     ],
@@ -326,7 +329,7 @@ def test_outputs_beside_inputs(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("binds", "message"),
     [
-        ([], "table 'Names' has no rows, and no query writes it: --bind 'Names=csv:path' reads them"),
+        ([], "table 'Names' has no rows, and no query writes it: add --bind 'Names=csv:path'"),
         (["Names=csv:in.csv?timestamp=ts"], "--bind Names: a table takes no timestamp"),
         (["Names=csv:in.csv", "Seen=csv:in.csv"], "--bind Seen: the app writes this table"),
         (["Nam=csv:in.csv"], "no stream or table 'Nam' (streams: Trades, Named, Prices; tables: Names, Seen)"),

@@ -22,13 +22,13 @@ pytestmark = pytest.mark.spark
         (
             "s3://bucket/a",
             "s3",
-            "open-source Spark reaches this store as s3a://, in a session with spark.jars.packages=",
+            "open-source Spark calls this store s3a://; start the session with spark.jars.packages=",
         ),
         ("abfss://c@a.dfs.core.windows.net/a", "abfss", "spark.jars.packages=org.apache.hadoop:hadoop-azure:{}"),
         (
             "s4://bucket/a",
             "s4",
-            "start the session with the package that brings it (spark.jars.packages), or correct the path",
+            "start the session with its package (spark.jars.packages), or correct the path",
         ),
     ],
 )

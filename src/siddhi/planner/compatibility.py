@@ -1,4 +1,4 @@
-"""Check whether another version of a fragment can restore the state of a fragment."""
+"""Check whether another version of a sub-app can restore its state."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["can_restore", "stateful_parts"]
 
 
 def can_restore(old: SubApp, new: SubApp, *, registry: Registry | None = None) -> tuple[str, ...]:
-    """Why a snapshot of one fragment can't be restored into another; nothing: it can.
+    """Return the reasons why a sub-app can't restore a snapshot of another; empty: it can.
 
-    Elements that only the new fragment has start empty; the state of those that only the old one has is dropped. Elements
+    Elements that only the new sub-app has start empty; the state of those that only the old one has is dropped. Elements
     without state can change freely.
 
     Args:
-        old: the fragment of the snapshot.
-        new: the fragment that restores it.
+        old: the sub-app of the snapshot.
+        new: the sub-app that restores it.
         registry: the extensions they use; None: those of the process.
 
     Returns:
-        A clause for every element that has state in both fragments and a different definition.
+        A clause for every element that has state in both sub-apps and a different definition.
     """
     before, now = (stateful_parts(part, registry=registry) for part in (old, new))
     if before and now and before.keys().isdisjoint(now):
@@ -41,10 +41,10 @@ def can_restore(old: SubApp, new: SubApp, *, registry: Registry | None = None) -
 
 
 def stateful_parts(part: SubApp, *, registry: Registry | None = None) -> dict[str, str]:
-    """What the text says of each element that may hold state, by kind and name.
+    """Return the text of each element that can have state, by kind and name.
 
     Args:
-        part: a fragment of an app.
+        part: a sub-app.
         registry: the extensions it uses; None: those of the process.
     """
     return dict(_stateful(part, registry))

@@ -1,4 +1,4 @@
-"""The same app on Apache Spark, batch and streaming. Needs the extra ``siddhi[spark]``; ``import siddhi`` loads none of it.
+"""Apps on Apache Spark, batch and streaming. Needs the extra ``siddhi[spark]``; ``import siddhi`` does not load it.
 
 from siddhi.spark import SparkRuntime
 
@@ -49,7 +49,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load what needs PySpark when it is asked for, so that the error names what to install."""
+    """Load the modules that need PySpark on first access, so that an error names what to install."""
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

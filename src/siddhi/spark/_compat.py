@@ -1,4 +1,4 @@
-"""What differs between versions of PySpark, and whether there is one that serves."""
+"""Check the installed PySpark, and bridge differences between its versions."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from siddhi.errors import SparkSetupError
 __all__ = ["FILE_MANAGER", "FLOOR", "checkpoint_files", "require_spark", "spark_version", "version_tuple"]
 
 FLOOR = (4, 0, 1)
-"""The first PySpark whose stateful operators, timers and state reader serve."""
+"""The first PySpark with the stateful operators, timers and state reader that siddhi uses."""
 FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _INSTALL = "install it with: pip install 'siddhi[spark]'"
 _NEEDED = ("pyspark", "pyarrow", "pandas", "google.protobuf")
 
 
 def version_tuple(text: str) -> tuple[int, ...]:
-    """``'4.1.0.dev2'`` → ``(4, 1, 0)``."""
+    """Return ``(4, 1, 0)`` for ``'4.1.0.dev2'``."""
     found = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in found.group().split(".")) if found else ()
 
 
 def spark_version() -> tuple[int, ...]:
-    """The version of the installed PySpark.
+    """Return the version of the installed PySpark.
 
     Raises:
-        SparkSetupError: there is none.
+        SparkSetupError: PySpark is not installed.
     """
     try:
         return version_tuple(metadata.version("pyspark"))
@@ -40,7 +40,7 @@ def spark_version() -> tuple[int, ...]:
 
 
 def require_spark() -> None:
-    """Refuse to go on without the packages, in one sentence.
+    """Check that the required packages are installed.
 
     Raises:
         SparkSetupError: a package is missing or too old.
@@ -63,9 +63,9 @@ def require_spark() -> None:
 
 
 def checkpoint_files(*, quick: bool = True) -> dict[str, str]:
-    """The setting of who writes checkpoints: quick, without starting four processes for each file on a local disk, or Spark's own.
+    """Return the settings of who writes checkpoint files: a file manager that starts no processes on a local disk, or Spark's.
 
-    A batch that is run again must replace what its first attempt wrote. The quick one leaves that to the file system.
+    A repeated batch must replace what its first attempt wrote; the quick file manager leaves that to the file system.
     """
     package = "org.apache.spark.sql.execution.streaming"
     if spark_version() >= (4, 1):

@@ -1,4 +1,4 @@
-"""Errors of an app or its input out of those of Spark."""
+"""Extract the errors of an app or its input from those of Spark."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ _BROKEN_FILE = re.compile(
     r"|RuntimeException: (?P<parquet>[^\n]*?) is not a Parquet file|Malformed ORC file (?P<orc>[^\n]*?)\. )",
     re.DOTALL,
 )
-"""A footer that is none, as Spark puts it where it looks for columns, and its readers where they look for rows."""
+"""Errors for files without footer: raised when Spark reads the schema, or when its readers read rows."""
 _CSV_FILE = re.compile(r"CSV file: (\S+)")
 _UNFINISHED = r"(?:_writing-\d+-[0-9a-f]{32}|/siddhi/\.?times\.json)"
 _CLEARED_AWAY = re.compile(
     rf"{_UNFINISHED}\S* (?:does not exist|\(?No such file)|(?:does not exist|No such file or directory): \S*{_UNFINISHED}"
 )
-"""What was being written is gone, as local file systems, HDFS and object stores put it."""
+"""Errors for a deleted unfinished file, as local file systems, HDFS and object stores report it."""
 
 
 class BadRowError(SparkRunError):
-    """What was read is not what its stream needs: a value, a record, an event time."""
+    """An input value, record or event time is invalid."""
 
 
 def run_error(error: BaseException) -> SparkRunError | None:
-    """The error of the app or its input inside one of Spark's, Siddhi's message first; None where it holds none."""
+    """Return the error of the app or its input inside an error of Spark, or None."""
     text = _told(error)
     if found := _MESSAGE.search(text):
         return SparkRunError(found.group(1))
     if found := _BAD_ROW.search(text):
         return BadRowError(found.group(1))
     if broken := _broken_file(text):
-        return BadRowError(f"{broken} is damaged, or of another format than its source says")
+        return BadRowError(f"file {broken} is damaged, or has another format than its source declares")
     if _BAD_HEADER.search(text):
         file = _CSV_FILE.search(text)
         return BadRowError(
-            f"{file.group(1) if file else 'a file'}: its header names other columns than that of the first file; files of one "
-            "source have the same columns in the same order, and end their lines alike"
+            f"{file.group(1) if file else 'a file'}: its header differs from that of the first file; all files of a source need the "
+            "same columns in the same order, and the same line ends"
         )
     return None
 
 
 def broken_file(error: BaseException) -> str | None:
-    """The Parquet or ORC file that is none, or a damaged one, where Spark's error is of one."""
+    """Return the Parquet or ORC file that Spark can't read, if the error is about one."""
     return _broken_file(_told(error))
 
 
@@ -66,16 +66,16 @@ def _broken_file(text: str) -> str | None:
 
 
 def _told(error: BaseException) -> str:
-    """All that Spark says: of a stream, the reason is in what caused the error."""
+    """Return all text of an error; for a stream, the reason is in the cause."""
     return f"{error}\n{getattr(error, '_stackTrace', None) or ''}"
 
 
 @contextmanager
 def run_errors() -> Iterator[None]:
-    """Raise the app's error in place of one of Spark's that holds it: for actions of your own on an output's DataFrame.
+    """Raise the app's error in place of the Spark error that contains it; for your own actions on the DataFrame of an output.
 
     Raises:
-        SparkRunError: an error of the app is what Spark failed with; Spark's is its cause.
+        SparkRunError: Spark failed with an error of the app, which is its cause.
     """
     try:
         yield
@@ -88,10 +88,10 @@ def run_errors() -> Iterator[None]:
 
 @contextmanager
 def stream_errors(sink_error: Callable[[], SparkRunError | None]) -> Iterator[None]:
-    """Raise the error of the app, of a sink or of Spark in place of one by which a stream ended.
+    """Raise the error of the app, of a sink or of Spark that ended a stream.
 
     Args:
-        sink_error: that of a sink, or None.
+        sink_error: returns the error of a sink, or None.
 
     Raises:
         SparkRunError: the stream failed; Spark's error is its cause.
@@ -104,10 +104,10 @@ def stream_errors(sink_error: Callable[[], SparkRunError | None]) -> Iterator[No
 
 
 def cleared_away(error: BaseException) -> bool:
-    """Whether what a micro-batch was writing went meanwhile: another process takes it for what a killed one left."""
+    """Return whether the files that a micro-batch was writing are gone: another process deleted them as leftovers."""
     return _CLEARED_AWAY.search(str(error)) is not None
 
 
 def message_of(error: BaseException) -> str:
-    """What an error says, without what Spark adds: its frames, and which query it was."""
+    """Return the text of an error without Spark's stack frames and query ids."""
     return _BEFORE_IT.sub("", _BEHIND_IT.split(str(error), maxsplit=1)[0])

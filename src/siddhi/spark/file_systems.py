@@ -1,4 +1,4 @@
-"""File systems that Spark lacks: object stores are reached through packages that a session is started with."""
+"""Explain errors for file systems that Spark lacks: object stores need packages that a session is started with."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["reaching"]
 _LACKING = re.compile(r'No FileSystem for scheme:? "?([\w+.-]+)|ClassNotFoundException: (?:Class )?(\S*FileSystem\b)')
 _SCHEME = re.compile(r"([A-Za-z][\w+.-]+):")
 _PACKAGES: Mapping[str, str] = {"s3a": "hadoop-aws", "azurebfs": "hadoop-azure", "gs": "hadoop-gcp"}
-"""The packages of Hadoop's own file systems, by the package of their class."""
+"""Packages of Hadoop's file systems, by the package of their class."""
 _OTHER_NAMES = ("s3", "s3n")
-"""What services on Spark call object stores that Spark itself reaches as ``s3a``."""
+"""Schemes of other Spark services for the store that Spark itself calls ``s3a``."""
 
 
 @contextmanager
 def reaching(spark: SparkSession, place: str) -> Iterator[None]:
-    """Raise in a sentence that a place lies on a file system that Spark lacks; other errors pass as they are.
+    """Replace an error for a missing file system by one sentence; other errors pass.
 
     Raises:
-        SparkSetupError: it does; the message names the package, where it is one of Hadoop's.
+        SparkSetupError: Spark lacks the file system; the message names its package, if it is one of Hadoop's.
     """
     try:
         yield
@@ -36,7 +36,7 @@ def reaching(spark: SparkSession, place: str) -> Iterator[None]:
         if found is None:
             raise
         written = _SCHEME.match(place)
-        scheme = written[1] if written else found[1] or "its place"  # without one, it is that of Hadoop's configuration
+        scheme = written[1] if written else found[1] or "its location"  # without scheme, that of Hadoop's configuration
         raise SparkSetupError(
             f"{place} can't be reached, as Spark lacks the file system of {scheme}: {_help(spark, scheme, found[2] or '')}"
         ) from error
@@ -44,17 +44,17 @@ def reaching(spark: SparkSession, place: str) -> Iterator[None]:
 
 def _help(spark: SparkSession, scheme: str, class_: str) -> str:
     if scheme in _OTHER_NAMES:
-        return f"open-source Spark reaches this store as s3a://, in a session with {_setting(spark, _PACKAGES['s3a'])}"
+        return f"open-source Spark calls this store s3a://; start the session with {_setting(spark, _PACKAGES['s3a'])}"
     package = _PACKAGES.get(class_.rpartition(".")[0].rpartition(".")[2])
     if package is not None:
         return f"start the session with {_setting(spark, package)}"
-    return "start the session with the package that brings it (spark.jars.packages), or correct the path"
+    return "start the session with its package (spark.jars.packages), or correct the path"
 
 
 def _setting(spark: SparkSession, package: str) -> str:
-    """The setting that brings a package of Hadoop, of the version that Spark runs on."""
+    """Return the setting for a package of Hadoop, in the version that Spark runs on."""
     try:
         version = spark._jvm.org.apache.hadoop.util.VersionInfo.getVersion()
-    except (PySparkException, Py4JError, AttributeError):  # over Spark Connect, nobody can say
+    except (PySparkException, Py4JError, AttributeError):  # unknown over Spark Connect
         version = "<version of Spark's Hadoop>"
     return f"spark.jars.packages=org.apache.hadoop:{package}:{version}"

@@ -1,4 +1,4 @@
-"""Small files beside a checkpoint, on whatever file system it lies: through Hadoop's, which Spark uses for the rest."""
+"""Small files of a checkpoint on any file system, through Hadoop's API."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 _SWAPPING = threading.Lock()
-"""Held by who replaces a small file: the watch of idle streams, sinks and users each have a thread."""
+"""Guards the replacement of small files: idle watch, sinks and users have a thread each."""
 
 
 def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
-    """The file system of a path, and the path.
+    """Return the file system of a path, and the path.
 
     Raises:
-        SparkSetupError: Spark lacks it.
+        SparkSetupError: Spark lacks the file system.
     """
     path = _class(spark, "org.apache.hadoop.fs.Path")(name)
     with reaching(spark, name):
@@ -48,12 +48,12 @@ def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
 
 
 def is_reachable(spark: SparkSession) -> bool:
-    """Whether files are reached from here: not over Spark Connect."""
+    """Return whether this process can reach files: not over Spark Connect."""
     return "connect" not in type(spark).__module__.split(".")
 
 
 def qualified(spark: SparkSession, name: str) -> str:
-    """A path with its file system, which is the session's where it names none."""
+    """Return a path with its file system, by default that of the session."""
     if not is_reachable(spark):
         return name
     system, path = _path(spark, name)
@@ -61,24 +61,24 @@ def qualified(spark: SparkSession, name: str) -> str:
 
 
 def is_file(spark: SparkSession, name: str) -> bool:
-    """Whether there is such a file, and no folder."""
+    """Return whether a file exists at a path."""
     system, path = _path(spark, name)
     return bool(system.exists(path) and system.getFileStatus(path).isFile())
 
 
 def _class(spark: SparkSession, name: str) -> Any:
-    """A class of Java; asked for part by part, each part is looked for in all jars, and each in vain but the last."""
+    """Return a Java class; py4j would search all jars for each part of a dotted name."""
     return getattr(spark._jvm, name)
 
 
 def exists(spark: SparkSession, name: str) -> bool:
-    """Whether there is such a file or folder."""
+    """Return whether a file or folder exists."""
     system, path = _path(spark, name)
     return bool(system.exists(path))
 
 
 def is_same_folder(spark: SparkSession, one: str, other: str) -> bool:
-    """Whether two paths are of one folder; of local ones, also by links, or where the file system does not tell case."""
+    """Return whether two paths name one folder; local paths are compared through links and by the case rules of the disk."""
     paths = [qualified(spark, name) for name in (one, other)]
     if paths[0] == paths[1]:
         return True
@@ -87,12 +87,12 @@ def is_same_folder(spark: SparkSession, one: str, other: str) -> bool:
     try:
         here, there = (Path(path.removeprefix("file:")) for path in paths)
         return here.samefile(there)
-    except OSError:  # one is not there any more
+    except OSError:  # one no longer exists
         return False
 
 
 def copy(spark: SparkSession, source: str, target: str) -> None:
-    """Copy a folder with all that is in it; the target is not there."""
+    """Copy a folder to a path that does not exist."""
     system, path = _path(spark, source)
     goal_system, goal = _path(spark, target)
     conf = spark._jsc.hadoopConfiguration()
@@ -100,16 +100,16 @@ def copy(spark: SparkSession, source: str, target: str) -> None:
 
 
 def delete(spark: SparkSession, name: str) -> None:
-    """Delete a file or folder; nothing where it is not there."""
+    """Delete a file or folder, if it exists."""
     system, path = _path(spark, name)
     system.delete(path, True)
 
 
 def make_folder(spark: SparkSession, name: str) -> None:
-    """A folder and those above it; nothing where it is there.
+    """Make a folder and its parents, if missing.
 
     Raises:
-        SparkRunError: it can't be made, as where there is a file.
+        SparkRunError: it can't be made, for example because a file has its name.
     """
     system, path = _path(spark, name)
     try:
@@ -118,12 +118,12 @@ def make_folder(spark: SparkSession, name: str) -> None:
         raise SparkRunError(f"folder {name} can't be made: {message_of(error)}") from error
     if not made:
         raise SparkRunError(
-            f"folder {name} can't be made: is there a file of that name, and may this process write there?"
+            f"folder {name} can't be made: check that no file has this name and that this process may write there"
         )
 
 
 def names(spark: SparkSession, folder: str) -> list[str]:
-    """What is in a folder; nothing where it is not there."""
+    """Return the names in a folder; none if it does not exist."""
     system, path = _path(spark, folder)
     if not system.exists(path):
         return []
@@ -131,7 +131,7 @@ def names(spark: SparkSession, folder: str) -> list[str]:
 
 
 def sizes(spark: SparkSession, folder: str) -> dict[str, int]:
-    """What is in a folder, with the bytes of each file; nothing where it is not there."""
+    """Return the sizes of the files in a folder by name; none if it does not exist."""
     system, path = _path(spark, folder)
     if not system.exists(path):
         return {}
@@ -139,7 +139,7 @@ def sizes(spark: SparkSession, folder: str) -> dict[str, int]:
 
 
 def read_text(spark: SparkSession, name: str) -> str:
-    """The text of a small file."""
+    """Return the text of a small file."""
     system, path = _path(spark, name)
     stream = system.open(path)
     try:
@@ -149,9 +149,9 @@ def read_text(spark: SparkSession, name: str) -> str:
 
 
 def text_of(spark: SparkSession, name: str) -> str | None:
-    """The text that :func:`write_text` wrote last, also where it was killed on the way to the next; None: there is none.
+    """Return the text that :func:`write_text` wrote last, even if a kill interrupted the next write; None: there is none.
 
-    Another process may be on that way just now, so the file may be back where it was looked for in vain.
+    Another process may be writing right now, so a missing file is looked up again.
     """
     for place in (name, f"{name}.old", name):
         if exists(spark, place):
@@ -164,15 +164,15 @@ def text_of(spark: SparkSession, name: str) -> str | None:
 
 
 def touch(spark: SparkSession, name: str) -> None:
-    """An empty file, which tells by its name."""
+    """Make an empty file, whose name is its content."""
     system, path = _path(spark, name)
     system.create(path, True).close()
 
 
 def write_text(spark: SparkSession, name: str, text: str) -> None:
-    """Write a small file whole or not at all, one thread after the other.
+    """Write a small file atomically, one thread at a time.
 
-    No file system promises to rename over what is there, so what was there stands aside until it has been replaced.
+    No file system guarantees a rename over an existing file, so the old file is moved aside until it has been replaced.
 
     Raises:
         SparkRunError: the file system does not rename.
@@ -192,7 +192,7 @@ def write_text(spark: SparkSession, name: str, text: str) -> None:
 
 
 def write_new(spark: SparkSession, folder: str, name: str, data: bytes) -> None:
-    """A small file that is new to its folder, whole or not at all to who reads the folder with Spark.
+    """Add a small file to a folder; Spark's readers see it whole or not at all.
 
     Raises:
         SparkRunError: the file system does not rename.
@@ -207,7 +207,7 @@ def write_new(spark: SparkSession, folder: str, name: str, data: bytes) -> None:
 
 
 def rename(spark: SparkSession, source: str, target: str) -> None:
-    """Rename a folder. Object stores copy its files one by one: who is killed leaves some of them there, and some here.
+    """Rename a folder. Object stores copy file by file: a kill leaves some files in each folder.
 
     Raises:
         SparkRunError: the file system does not rename.
@@ -218,7 +218,7 @@ def rename(spark: SparkSession, source: str, target: str) -> None:
 
 
 def _rename(system: Any, source: Any, target: Any) -> None:
-    if not system.rename(source, target):  # Hadoop's way to fail
+    if not system.rename(source, target):  # how Hadoop reports failure
         raise SparkRunError(
-            f"{source} can't be renamed to {target}: the file system gives no reason; may this process write there?"
+            f"{source} can't be renamed to {target}: the file system gives no reason; check that this process may write there"
         )

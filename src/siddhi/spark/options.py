@@ -1,4 +1,4 @@
-"""What the options of a runtime may be."""
+"""Check the options of a runtime."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def check_options(
     late: str,
     max_clock_skew: str | None,
 ) -> None:
-    """Whether options of :class:`siddhi.spark.SparkRuntime` have values that they may have.
+    """Check the options of :class:`siddhi.spark.SparkRuntime`.
 
     Raises:
-        ValueError: an option has no such value.
+        ValueError: an option has an invalid value.
         TypeError: shards or tasks is not an integer.
     """
     if type(shards) is not int:
-        raise TypeError(f"shards is a whole number, not {shards!r}")
+        raise TypeError(f"invalid shards {shards!r}: expected an integer")
     if shards < 1:
-        raise ValueError(f"shards must be at least 1, not {shards}")
+        raise ValueError(f"invalid shards {shards}: expected at least 1")
     if tasks is not None and type(tasks) is not int:
-        raise TypeError(f"tasks is a whole number, or None, not {tasks!r}")
+        raise TypeError(f"invalid tasks {tasks!r}: expected an integer or None")
     if tasks is not None and not 1 <= tasks <= shards:
-        raise ValueError(f"tasks must be from 1 to {shards}, the number of shards, not {tasks}")
+        raise ValueError(f"invalid tasks {tasks}: expected 1 to {shards}, the number of shards")
     if prefer not in ("native", "engine"):
-        raise ValueError(f"prefer is 'native' or 'engine', not {prefer!r}")
+        raise ValueError(f"invalid prefer {prefer!r}: expected 'native' or 'engine'")
     if end_of_input not in ("hold", "flush"):
-        raise ValueError(f"end_of_input is 'hold' or 'flush', not {end_of_input!r}")
+        raise ValueError(f"invalid end_of_input {end_of_input!r}: expected 'hold' or 'flush'")
     if late not in LATE_POLICIES:
-        raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
+        raise ValueError(f"invalid late {late!r}: expected 'drop', 'side' or 'error'")
     if max_clock_skew is not None:
         try:
             interval_ms(spark, max_clock_skew)

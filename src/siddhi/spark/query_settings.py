@@ -1,4 +1,4 @@
-"""What the session is set to while a query of ours is started."""
+"""Settings of the session while a query starts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pyspark.sql import SparkSession
 __all__ = ["STATE_STORE", "query_settings", "with_settings"]
 
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-"""The state store that stateful operators written in Python need."""
+"""The state store that stateful operators in Python need."""
 _setting = threading.RLock()
 _NO_LIMIT = str((1 << 31) - 1)
 
 
 @contextmanager
 def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """The session with other settings until the block ends; a query keeps those it was started with.
+    """Change settings of the session until the block ends; a query keeps the settings it was started with.
 
-    One thread at a time: what another one had set would be taken for the user's. Sessions may share their settings under
-    several objects, so the lock is one for all.
+    Locked, as another thread would take the changed settings for the user's. Session objects may share settings, so there is one
+    lock for all.
     """
     with _setting:
         before = {name: spark.conf.get(name, None) for name in settings}
@@ -38,16 +38,16 @@ def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[
 
 
 def query_settings(partitions: int) -> dict[str, str]:
-    """What a query is started with; ``partitions``: of the stateful operator."""
+    """Return the settings of a query; ``partitions``: number of partitions of the stateful operator."""
     return {
         "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        # Else every value is read before it is written anew, to count how many there are.
+        # Otherwise each value is read before it is written, to count keys.
         "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-        "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,  # else every row is asked how large the batch is by now
+        "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,  # otherwise the size of a batch is computed per row
         "spark.sql.streaming.multipleWatermarkPolicy": "min",
-        "spark.sql.streaming.noDataMicroBatches.enabled": "true",  # what the watermark has passed is released in one
-        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # what is kept for the sinks is compressed already
+        "spark.sql.streaming.noDataMicroBatches.enabled": "true",  # such a batch emits what the watermark has passed
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # cached rows for sinks are compressed already
     }

@@ -1,4 +1,4 @@
-"""SparkRuntime: one app on Spark."""
+"""SparkRuntime: an app on Spark."""
 
 from __future__ import annotations
 
@@ -45,32 +45,31 @@ logger = logging.getLogger("siddhi")
 
 
 class SparkRuntime:
-    """One app, lowered to Spark.
+    """An app on Spark.
 
     Args:
         app: SiddhiQL text.
         spark: the session.
-        shards: how many parts the keys of an island are spread over; parallelism up to that number is free, the number
-            itself is fixed for the life of a checkpoint.
-        tasks: how many tasks of Spark the shards are dealt to, by a hash; at the most one per shard, and fixed for the life of
-            a checkpoint, too. None: of a stream as many as the session has cores at its first start, at the most one per
-            shard; of a batch as many as ``spark.sql.shuffle.partitions`` says.
-        exact_floats: whether sums of floating-point numbers go to the engine, which adds in the order of events.
-        prefer: ``'native'``, or ``'engine'`` to run nothing by Catalyst.
-        end_of_input: ``'hold'`` ends the clock at the last event, as an embedded engine shows after its last send;
-            ``'flush'`` lets time go on until nothing waits for it.
-        late: what happens to rows of a stream that come behind the watermark: ``'drop'`` counts them, ``'side'`` puts them
-            out as ``<Stream>__late``, ``'error'`` ends the query.
-        max_clock_skew: of streams, how far ahead of the system's clock the event time of a row may be (``'1 hour'``). Rows further
-            ahead, which would make all others late, are left out and counted, or end the query with ``late='error'``. None:
-            as far as they like.
-        strict: whether warnings, such as that a query runs on one shard, are errors: of a batch here, of a stream where it
+        shards: number of shards that the keys of an engine fragment are hashed to, the limit of its parallelism; fixed for the life
+            of a checkpoint.
+        tasks: number of Spark tasks that run the shards, assigned by hash; at most one per shard, and fixed for the life of a
+            checkpoint. None: for a stream the number of cores at its first start, at most one per shard; for a batch
+            ``spark.sql.shuffle.partitions``.
+        exact_floats: whether sums of floating-point numbers run in the engine, which adds in the order of events.
+        prefer: ``'native'`` to use Catalyst where it can, ``'engine'`` to run everything in engines.
+        end_of_input: ``'hold'`` stops the clock at the last event, like an embedded engine after its last send; ``'flush'``
+            advances time until no timer is left.
+        late: policy for rows behind the watermark: ``'drop'`` counts them, ``'side'`` emits them as ``<Stream>__late``,
+            ``'error'`` ends the query.
+        max_clock_skew: limit of how far event times of a stream may be ahead of the system clock (``'1 hour'``). Rows beyond it,
+            which would make all others late, are dropped and counted, or end the query with ``late='error'``. None: no limit.
+        strict: whether warnings, such as that a query runs on one shard, are errors: for a batch here, for a stream when it
             starts.
 
     Raises:
-        SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
-        ValueError: an option has no such value.
-        TypeError: shards or tasks is not an integer, or app no text.
+        SiddhiAppError: the app is invalid; a SparkLoweringError if Spark can't run it.
+        ValueError: an option has an invalid value.
+        TypeError: shards or tasks is not an integer, or app is not a string.
         SparkSetupError: the session has been stopped.
     """
 
@@ -89,7 +88,7 @@ class SparkRuntime:
         strict: bool = False,
     ) -> None:
         if not isinstance(app, str):
-            raise TypeError(f"app is the text of an app, not {app!r}")
+            raise TypeError(f"invalid app {app!r}: expected the SiddhiQL text of an app")
         require_running(spark)
         check_options(
             spark,
@@ -126,16 +125,16 @@ class SparkRuntime:
 
     @property
     def name(self) -> str:
-        """The app's name."""
+        """Name of the app."""
         return self._plan.name
 
     @property
     def plan(self) -> Plan:
-        """The app's plan."""
+        """Plan of the app."""
         return self._plan
 
     def explain(self, *, streaming: bool = False) -> str:
-        """What runs where, as text: native steps, islands with their keys, and why each is what it is."""
+        """Return what runs where as text: Catalyst stages and engine fragments with keys and reasons."""
         return explain_layout(self._plan, self._layout(streaming=streaming), self._settings.shards)
 
     def _layout(self, *, streaming: bool) -> Layout:
@@ -151,10 +150,10 @@ class SparkRuntime:
         return self._layouts[key]
 
     def _warn(self, layout: Layout, *, stacklevel: int = 3) -> None:
-        """Say what a user should know of a layout, each sentence once.
+        """Warn of what the user should know of a layout, once per sentence.
 
         Raises:
-            SparkLoweringError: there is something, and ``strict`` makes errors of it.
+            SparkLoweringError: there is a warning, and ``strict`` turns warnings into errors.
         """
         for text in warnings_of(self._plan, layout, strict=self._strict, shards=self._settings.shards):
             if text not in self._told:
@@ -173,21 +172,21 @@ class SparkRuntime:
         sequence: Sequence[str] = (),
         max_idle: str | None = None,
     ) -> None:
-        """Give a stream its rows; if it has some already, in their place.
+        """Bind a stream to its rows, in place of an earlier binding.
 
         Args:
             stream: name of the stream.
-            frame: with a column per attribute, by name; others are left alone.
-            timestamp: the column of event time: a timestamp (floored to ms), or a bigint of ms.
-            watermark: of a streaming DataFrame, how late rows may come (``'10 seconds'``).
-            sequence: whole-number columns that order rows of the same ms; else a hash of the row does.
-            max_idle: of a streaming DataFrame, how long it may bring no rows (``'1 minute'`` by the wall clock) before time
-                goes on without it: rows that it brings later are late if the other streams are ahead of them.
+            frame: a DataFrame with a column per attribute, by name; other columns are ignored.
+            timestamp: column of event time: a timestamp (floored to ms), or a bigint in ms.
+            watermark: for a streaming DataFrame, the delay up to which rows are not late (``'10 seconds'``).
+            sequence: integer columns that order rows of one ms; without them, a hash of the row does.
+            max_idle: for a streaming DataFrame, how long it may bring no rows (``'1 minute'`` of wall clock) before time advances
+                without it; its next rows are late if the other streams are ahead of them.
 
         Raises:
-            DefinitionNotExistError: there is no such stream.
-            ValueError: a column is missing or of another type (all of what does not fit is named), or a time is none.
-            TypeError: the frame is none of Spark, a name is not text, or sequence is one text, not several names.
+            DefinitionNotExistError: the app has no such stream.
+            ValueError: a column is missing or has another type (the message lists all of them), or an interval is invalid.
+            TypeError: the frame is not a Spark DataFrame, a name is not a string, or sequence is a string.
             SparkSetupError: the session has been stopped.
         """
         require_running(self._spark)
@@ -197,72 +196,73 @@ class SparkRuntime:
         )
 
     def bind_table(self, table: str, frame: DataFrame) -> None:
-        """Give a table that no query writes its rows, a column per attribute, by name.
+        """Bind a table that no query writes to its rows, with a column per attribute, by name.
 
-        Where several rows have one primary key, whatever reads the table fails, as after an error of the app.
+        If rows share a primary key, whatever reads the table fails with an error of the app.
 
         Raises:
-            DefinitionNotExistError: there is no such table.
-            ValueError: the app writes it, or a column is missing or of another type.
+            DefinitionNotExistError: the app has no such table.
+            ValueError: the app writes the table, or a column is missing or has another type.
         """
         self._tables.bind(table, frame)
 
     # --- out
 
     def output(self, stream: str, *, meta: bool = False) -> DataFrame:
-        """The rows of a stream of the app; a streaming DataFrame where the bindings are.
+        """Return the rows of a stream of the app: a streaming DataFrame if the bindings are.
 
-        A streaming one keeps its state in the checkpoint of the query that it is started in, and runs its own copy of what
-        is above it: for several outputs, :meth:`start` is right. What the watermark has not passed at the end stays there.
+        The query of a streaming output has its own checkpoint and its own copy of everything it reads: for several outputs, use
+        :meth:`start`. Rows that the watermark has not passed at the end stay in the checkpoint.
 
         Args:
-            stream: its name; with ``late='side'`` also ``<Stream>__late``.
+            stream: name of the stream; with ``late='side'`` also ``<Stream>__late``.
             meta: whether to add ``_timestamp``, event time in ms.
 
         Raises:
-            DefinitionNotExistError: there is no such stream.
-            ValueError: nothing is bound to a stream it comes from, or with ``meta`` it has an attribute that is called
-                ``_timestamp``.
-            SparkLoweringError: it has an attribute of type object, or the app can't run over streams.
-            SparkSetupError: the session's state store is not the one on RocksDB, or the session has been stopped.
+            DefinitionNotExistError: the app has no such stream.
+            ValueError: no source of the stream is bound, or with ``meta`` it has an attribute ``_timestamp``.
+            SparkLoweringError: the stream has an attribute of type object, or the app can't run over streams.
+            SparkSetupError: the session has another state store than RocksDB, or has been stopped.
         """
         if not self._streams.are_streaming:
             return self._outputs([stream], meta=meta)[stream]
         late = self._late == "side" and stream.endswith("__late")
         self._require_stream(stream.removesuffix("__late") if late else stream)
-        # Late rows are those of all islands that read the stream.
+        # Late rows come from all fragments that read the stream.
         frame = self._starter().output(stream, self._streamed_tables([stream], alone=not late))
         idle = sorted(name for name, binding in self._streams.bindings.items() if binding.max_idle is not None)
         if idle:
             warnings.warn(
-                f"max_idle of {', '.join(idle)} has no effect on an output that is started alone: nothing moves time for a stream "
-                "that stands still; start(checkpoint, sinks) does",
+                f"max_idle of {', '.join(idle)} has no effect on an output with its own query: only start(checkpoint, sinks) "
+                "watches for idle streams",
                 stacklevel=2,
             )
         self._asked.add(stream)
         if len(self._asked) == 2:
             first, second = sorted(self._asked)
             warnings.warn(
-                f"outputs '{first}' and '{second}' are streams of their own, and what is above them runs for each: "
-                "start(checkpoint, sinks) runs it once for all outputs",
+                f"outputs '{first}' and '{second}' have a query each, which both run everything they read: start(checkpoint, sinks) "
+                "runs one query for all outputs",
                 stacklevel=2,
             )
         return frame if meta else frame.drop("_timestamp")
 
     def run(self, outputs: Sequence[str] | None = None, *, meta: bool = False) -> dict[str, DataFrame]:
-        """Compute several streams with one pass per island; the islands' rows are cached until :meth:`release`.
+        """Compute several streams with one pass per engine fragment, whose rows are cached until :meth:`release`.
 
         Args:
-            outputs: their names; None: all that queries fill and nobody else reads, where they come from what is bound.
+            outputs: names of streams; None: all that queries fill from bound sources and that no query reads.
             meta: whether to add ``_timestamp``.
 
         Raises:
-            DefinitionNotExistError: there is no such stream.
+            DefinitionNotExistError: the app has no such stream.
             ValueError: as for :meth:`output`.
-            TypeError: outputs is one text, not several names.
+            TypeError: outputs is a string.
         """
         if isinstance(outputs, str):
-            raise TypeError(f"outputs is a list of streams: run([{outputs!r}]), or output({outputs!r}) for one")
+            raise TypeError(
+                f"invalid outputs {outputs!r}: expected a list, run([{outputs!r}]); or use output({outputs!r})"
+            )
         if outputs is None:
             self._streams.bind_declared(streaming=False)
             layout = self._layout(streaming=False)
@@ -272,13 +272,13 @@ class SparkRuntime:
         return self._outputs(list(outputs), meta=meta, cached=self._cached)
 
     def release(self) -> None:
-        """Let go of what :meth:`run` has cached; its DataFrames compute it anew if they are asked once more."""
+        """Release the cache of :meth:`run`; its DataFrames are computed again when used."""
         release_all(self._cached)
 
     def _outputs(
         self, streams: Sequence[str], *, meta: bool, cached: list[BatchLowering] | None = None
     ) -> dict[str, DataFrame]:
-        """The rows of streams; ``cached`` is given what caches the rows of islands, if anything is to."""
+        """Return the rows of streams; ``cached`` collects the lowerings that cache rows of fragments, if given."""
         for stream in streams:
             self._require_stream(stream)
         self._streams.bind_declared(streaming=False)
@@ -304,18 +304,18 @@ class SparkRuntime:
         return found
 
     def aggregation(self, name: str, *, per: str) -> DataFrame:
-        """Batch: the rows of an incremental aggregation, as a reader of the app would see all of them.
+        """Return the rows of an incremental aggregation in batch, as a query that reads all of them.
 
         Args:
-            name: of the aggregation.
-            per: length of the buckets, as ``'hours'``.
+            name: name of the aggregation.
+            per: duration of the buckets, as ``'hours'``.
 
         Returns:
             ``AGG_TIMESTAMP`` (start of the bucket in ms) and the selected attributes.
 
         Raises:
-            DefinitionNotExistError: there is no such aggregation.
-            ValueError: it has no such buckets, or nothing is bound.
+            DefinitionNotExistError: the app has no such aggregation.
+            ValueError: it has no such buckets, or no stream is bound.
             SparkLoweringError: it has an attribute of type object.
         """
         found = self._plan.aggregations.get(name)
@@ -327,7 +327,9 @@ class SparkRuntime:
         duration = duration_of(found, per)
         self._streams.bind_declared(streaming=False)
         if self._streams.are_streaming:
-            raise ValueError("the streams are bound to streaming DataFrames: an aggregation is read in batch")
+            raise ValueError(
+                "the streams are bound to streaming DataFrames: aggregation(...) is for batch, use state(...)"
+            )
         refuse_objects(self._plan, [name])
         layout, source = self._layout(streaming=False), found.input.source
         fragment = fragment_of(layout, name)
@@ -349,30 +351,29 @@ class SparkRuntime:
         evolve: bool = False,
         reopen: bool = False,
     ) -> SparkQuery:
-        """Start the app over streaming DataFrames: one query for all outputs.
+        """Start the app over streaming DataFrames, as one query for all outputs.
 
         Args:
-            checkpoint: the folder of the stream's state; it belongs to this app and these options for good.
-            sinks: by stream (``<Stream>__late`` for late rows), what takes the rows of each micro-batch:
-                ``sink(frame, batch)`` with the stream's attributes and ``_timestamp``. A batch may come again after a failure.
-                None: those of the app's annotations.
-            trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``; not ``continuous`` and
-                ``realTime``, which know no micro-batches.
-            name: of the query, as Spark shows it.
-            evolve: whether elements that hold state may have come or gone since the checkpoint was written: new ones begin
-                empty, the state of those that are gone is left behind, and so are rows that wait where nothing takes them any
-                more. What changed otherwise is refused in any case.
-            reopen: whether to go on with a stream that :meth:`finish` closed; not after ``end_of_input='flush'``.
+            checkpoint: folder of the state; it belongs to this app and its options for good.
+            sinks: functions ``sink(frame, batch)`` by stream (``<Stream>__late`` for late rows), which get the rows of each micro-batch
+                with the stream's attributes and ``_timestamp``. A batch may be repeated after a failure. None: the sinks of the app.
+            trigger: Spark's trigger, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``; not ``continuous`` or
+                ``realTime``, which run no micro-batches.
+            name: name of the query in Spark.
+            evolve: whether elements that hold state may have been added or removed since the checkpoint was written. New elements
+                start empty. The state of removed ones is discarded, as are buffered rows that nothing reads any more. Other changes are
+                refused.
+            reopen: whether to continue a stream that :meth:`finish` closed; not after ``end_of_input='flush'``.
 
         Raises:
             SparkLoweringError: the app can't run over streams.
-            SparkRunError: the checkpoint is of another app, of another form of it, closed, moved or copied, or a
-                :class:`FileSink` has the folder of another one, of files that no stream wrote, or of another format. Then
-                nothing has changed.
-            SparkSetupError: a folder is on a file system that Spark lacks.
-            ValueError: something is not bound, a sink is of a stream that nothing fills, or writes where the app reads, or the
-                trigger is none of Spark's.
-            TypeError: a sink can't be called, or trigger is not a dict.
+            SparkRunError: the checkpoint belongs to another app or another form of it, or was closed, moved or copied; or the folder
+                of a :class:`FileSink` belongs to another checkpoint, has files that no stream wrote, or another format. Nothing has
+                changed.
+            SparkSetupError: Spark lacks the file system of a folder.
+            ValueError: a stream is not bound, no query fills the stream of a sink, a sink writes where the app reads, or the
+                trigger is unknown.
+            TypeError: a sink is not callable, or trigger is not a dict.
         """
         require_batches({} if trigger is None else trigger)
         require_jvm(self._spark, "start")
@@ -390,9 +391,9 @@ class SparkRuntime:
         evolve: bool = False,
         reopen: bool = False,
     ) -> SparkQuery:
-        """Take what there is to read, release what is held back, and close the checkpoint.
+        """Process the available input, emit everything that is buffered, and close the checkpoint.
 
-        With ``end_of_input='hold'`` time ends at the last event, with ``'flush'`` it goes on until nothing waits for it.
+        With ``end_of_input='hold'`` time ends at the last event; with ``'flush'`` it advances until no timer is left.
 
         Args:
             checkpoint: that of :meth:`start`.
@@ -401,51 +402,50 @@ class SparkRuntime:
             reopen: as for :meth:`start`.
 
         Raises:
-            SparkRunError: the app failed; the checkpoint stays open. With ``'flush'`` time may have gone to its end by then, and
-                nothing but another ``finish`` can go on there.
+            SparkRunError: the app failed; the checkpoint stays open. After ``'flush'`` has moved time to its end, only ``finish`` can
+                continue.
         """
         require_jvm(self._spark, "finish")
         starter, found = self._starter(), self._sinks(sinks)
         return starter.finish(checkpoint, found, self._streamed_tables(found), evolve=evolve, reopen=reopen)
 
     def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
-        """Say that a stream brings nothing earlier any more; what is earlier all the same is late.
+        """Declare that a stream brings no earlier rows any more; earlier ones are late.
 
         Args:
-            stream: that is bound to a streaming DataFrame.
-            clock: event time in ms since 1970; a whole number.
-            checkpoint: of the stream; None: that of the last :meth:`start`.
+            stream: a stream that is bound to a streaming DataFrame.
+            clock: event time in ms since 1970, an integer.
+            checkpoint: checkpoint of the stream; None: that of the last :meth:`start`.
 
         Raises:
-            DefinitionNotExistError: there is no such stream.
-            ValueError: it is not bound to a streaming DataFrame, nothing was started, or the clock is negative.
-            TypeError: the clock is not a whole number.
-            SparkRunError: the checkpoint is closed, moved, copied, or not there.
+            DefinitionNotExistError: the app has no such stream.
+            ValueError: it is not bound to a streaming DataFrame, no query was started, or the clock is negative.
+            TypeError: the clock is not an integer.
+            SparkRunError: the checkpoint is closed, moved, copied or missing.
         """
         self._require_stream(stream)
         where = self._checkpoint if checkpoint is None else checkpoint
         if where is None:
-            raise ValueError("nothing was started: give checkpoint=...")
+            raise ValueError("no query was started by this runtime: give checkpoint=...")
         if stream not in self._streams.bindings or not self._streams.are_streaming:
-            raise ValueError(f"stream '{stream}' is not bound to a streaming DataFrame")
+            raise ValueError(f"stream '{stream}' is not bound to a streaming DataFrame: bind it first")
         self._starter().punctuate(where, stream, clock)
 
     def migrate(self, old: str, new: str, *, partitions: int | None = None) -> None:
-        """Make a checkpoint with the shards and tasks of this runtime out of one that has others; the old one stays as it is.
+        """Migrate a checkpoint to the shards and tasks of this runtime; the old checkpoint stays as it is.
 
-        Each shard is split, so the new number is the old one or a multiple of it. The stream must stand still, with its last batch
-        committed, as after ``trigger={"availableNow": True}``. State passes through this process, shard by shard.
+        Each shard is split, so the number of shards must be a multiple of the old one. The stream must be stopped with its last batch
+        committed, as after ``trigger={"availableNow": True}``. The state passes through this process, shard by shard.
 
         Args:
-            old: the checkpoint of this app.
-            new: a folder that is empty or not there.
-            partitions: how many tasks take the shards; None: ``tasks`` of this runtime, or else as many as the session has
-                cores, at the most one per shard.
+            old: checkpoint of this app.
+            new: folder that is empty or does not exist.
+            partitions: number of tasks; None: ``tasks`` of this runtime, else the number of cores, at most one per shard.
 
         Raises:
             ValueError: the number of shards is not a multiple.
-            SparkRunError: the old one is closed, of another form of the app, at work on a batch, or holds state that can't be
-                split.
+            SparkRunError: the old checkpoint is closed, belongs to another form of the app, has an unfinished batch, or holds state
+                that can't be split.
         """
         require_jvm(self._spark, "migrate")
         settings = self._settings
@@ -460,14 +460,14 @@ class SparkRuntime:
         )
 
     def state(self, checkpoint: str, *, batch: int | None = None) -> CheckpointState:
-        """Look into a checkpoint; its query may be at work.
+        """Inspect a checkpoint; its query may run meanwhile.
 
         Args:
             checkpoint: that of :meth:`start`.
-            batch: after which to look, of those that Spark still keeps; None: the last one that was committed.
+            batch: number of a batch that Spark still keeps; None: the last committed one.
 
         Raises:
-            SparkRunError: it is not a checkpoint of an app, or one that was moved or copied.
+            SparkRunError: it is not the checkpoint of an app, or was moved or copied.
         """
         require_jvm(self._spark, "state")
         return CheckpointState(self._spark, checkpoint, batch)
@@ -492,21 +492,20 @@ class SparkRuntime:
         return declared_sinks(self.name, self._connectors)
 
     def write(self) -> list[str]:
-        """Batch: compute the streams that the app's annotations give a sink, and write them.
+        """Compute the streams that have sinks in the app's annotations, and write them, in batch.
 
-        Folders of files are replaced that an earlier ``write`` left; one that holds anything else is refused.
+        Replaces folders that an earlier ``write`` filled; a folder with anything else is refused.
 
         Returns:
-            Their names.
+            Names of the streams.
 
         Raises:
-            ValueError: there is no such sink, one writes where the app reads, or nothing is bound.
-            SparkRunError: the app failed, or a sink's folder holds rows of a stream, or files of somebody: then nothing has
-                changed.
+            ValueError: there is no such sink, one writes where the app reads, or no stream is bound.
+            SparkRunError: the app failed; or the folder of a sink has rows of a stream or other files, and nothing has changed.
         """
         sinks = self._declared_sinks()
         if not sinks:
-            raise ValueError(f"{app_called(self._plan)} has no sink that Spark serves: take outputs instead")
+            raise ValueError(f"{app_called(self._plan)} has no sink that Spark supports: use output(...) or run()")
         self._streams.bind_declared(streaming=False)
         self._sinks(sinks)
         require_replaceable(self._spark, sinks)
@@ -520,7 +519,7 @@ class SparkRuntime:
         return list(sinks)
 
     def _streamed_tables(self, streams: Collection[str], *, alone: bool = False) -> dict[str, bytes]:
-        """The rows of tables that an output alone needs; else all islands run, whatever is wanted of them."""
+        """Return the rows of the tables that an output needs if it runs alone, otherwise those of all fragments."""
         layout = self._layout(streaming=True)
         running = [] if alone else [name for fragment in layout.fragments for name in fragment.names]
         needed = tables_above(layout, streams, elements=running)

@@ -1,4 +1,4 @@
-"""Sessions on this machine, for the command line, tests and benches; elsewhere users bring their own."""
+"""Local sessions for the command line, tests and benchmarks; elsewhere users have their own."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
-    # Where in Python a column was made: five calls to the JVM for each column, and the place is always inside siddhi.
+    # The Python origin of each column costs five JVM calls, and always is a line of siddhi.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
-    # Hive's, which stands beside its jars, does not rename over a file that is there, and tells nobody.
+    # Hive's copy of the local file system silently fails to rename over a file.
     "spark.hadoop.fs.file.impl": _LOCAL_FILES,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.log.level": "ERROR",
 }
-"""What a local session is started with, unless other settings are given."""
+"""Default settings of a local session."""
 
 
 def local_session(
     master: str = "local[2]", *, app_name: str = "siddhi", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session on this machine, with a Java that was looked for and workers that run this Python.
+    """Return a session on this machine, with a Java that is found and workers that run this Python.
 
     Args:
         master: Spark's master, as ``local[4]`` for four cores.
-        app_name: as Spark shows it.
-        settings: Spark's settings by name, over :data:`SETTINGS`.
+        app_name: name of the application in Spark.
+        settings: Spark settings by name, which override :data:`SETTINGS`.
 
     Raises:
         SparkSetupError: PySpark or Java is missing.
@@ -70,7 +70,6 @@ def local_session(
 
 
 def _replaces_files(session: SparkSession) -> bool:
-    """Whether files are renamed over others; Java keeps the local file system that was asked for first, be it by a session that
-    was there before."""
+    """Return whether the session renames over files; the JVM keeps the local file system of its first session."""
     system = session._jvm.org.apache.hadoop.fs.Path("file:///").getFileSystem(session._jsc.hadoopConfiguration())
     return str(system.getClass().getName()) == _LOCAL_FILES

@@ -1,4 +1,4 @@
-"""Whether an app gives on Spark what it gives on the embedded engine."""
+"""Test kit: compare the results of an app on Spark with those of the embedded engine."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def oracle(
     until: int | None = None,
     tables: Mapping[str, Sequence[tuple[object, ...]]] | None = None,
 ) -> dict[str, list[tuple[object, ...]]]:
-    """What the embedded engine puts out, event time first, for rows sent one by one in the order of time.
+    """Return what the embedded engine emits, event time first, for rows sent one by one in the order of time.
 
-    Rows of one ms go in the order of their streams in the app, then as given; timers run at their own time.
+    Rows of one ms go in the order of their streams in the app, then as given; timers fire at their own time.
 
     Args:
         app: SiddhiQL text.
-        rows: what is sent.
-        outputs: the streams that are looked at.
-        flush: whether time goes on until nothing waits for it.
-        until: to what time (ms) it goes on.
-        tables: rows of tables that are only read.
+        rows: rows to send.
+        outputs: streams to collect.
+        flush: whether time advances until no timer is left.
+        until: time (ms) at which the clock ends.
+        tables: rows of read-only tables.
     """
     runtime = SiddhiManager().create_siddhi_app_runtime(_filling(app, tables) if tables else app)
     runtime.enable_playback(True, timers="exact")
@@ -74,7 +74,7 @@ def oracle(
     with runtime:
         for table, held in (tables or {}).items():
             for row in held:
-                runtime.input_handler(f"{_FILL}{table}").send(row)  # without time, so that the clock stays
+                runtime.input_handler(f"{_FILL}{table}").send(row)  # without time, so the clock stays
         for stream, time, values_ in sorted(rows, key=lambda row: (row[1], places[row[0]])):
             runtime.input_handler(stream).send(values_, time)
         if until is not None:
@@ -87,7 +87,7 @@ def oracle(
 
 
 def _filling(app: str, tables: Iterable[str]) -> str:
-    """The app with a stream and a query for each of these tables through which it gets its rows."""
+    """Return the app with a stream and a query that fill each of these tables."""
     model = parse(app)
     defined = plan(model).tables
     for table in tables:
@@ -107,7 +107,7 @@ def bind_rows(
     rows: Sequence[Row],
     tables: Mapping[str, Sequence[tuple[object, ...]]] | None = None,
 ) -> None:
-    """Bind rows to the streams they are of; their order is the sequence of those of one ms."""
+    """Bind streams to rows; the order of the rows is the sequence of those of one ms."""
     by_stream: dict[str, list[tuple[object, ...]]] = {}
     for number, (stream, time, values) in enumerate(rows):
         by_stream.setdefault(stream, []).append((*values, time, number))
@@ -142,17 +142,17 @@ def assert_parity(
     end_of_input: str = "hold",
     tables: Mapping[str, Sequence[tuple[object, ...]]] | None = None,
 ) -> None:
-    """Assert that Spark puts out what the embedded engine does, as multisets of event time and row.
+    """Assert that Spark emits what the embedded engine does, as multisets of event time and row.
 
     Args:
         app: SiddhiQL text.
-        rows: what is sent.
+        rows: rows to send.
         spark: the session.
-        outputs: the streams compared; None: those that queries fill.
+        outputs: streams to compare; None: those that queries fill.
         shards: numbers of shards to run with.
-        prefer: ways of lowering.
+        prefer: values of ``prefer`` to run with.
         end_of_input: ``'hold'`` or ``'flush'``.
-        tables: rows of tables that are only read.
+        tables: rows of read-only tables.
     """
     from siddhi.spark.runtime import SparkRuntime
 
@@ -178,7 +178,7 @@ def _filled(app: str) -> list[str]:
 
 
 def singles_of(runtime: SparkRuntime, stream: str) -> tuple[int, ...]:
-    """The places of single-precision numbers in a row that begins with event time."""
+    """Return the positions of single-precision numbers in a row that begins with event time."""
     attributes = runtime.plan.streams[stream].attributes
     return tuple(n for n, a in enumerate(attributes, 1) if a.type is AttributeType.FLOAT)
 
@@ -190,13 +190,13 @@ def differences(
     *,
     exact: bool = False,
 ) -> str | None:
-    """The first difference between two multisets of rows, floating-point numbers to 1e-9; or None.
+    """Return the first difference between two multisets of rows, or None; floating-point numbers are compared to 1e-9.
 
     Args:
-        want: what is right.
-        got: what came.
-        singles: places of single-precision numbers, which an engine gives in the fewest digits that tell them apart.
-        exact: whether floating-point numbers are to be the same to the last bit.
+        want: expected rows.
+        got: actual rows.
+        singles: positions of single-precision numbers, which engines give in their shortest digits.
+        exact: whether floating-point numbers must be equal to the last bit.
     """
     left, right = (Counter(_shown(row, singles) for row in rows) for rows in (want, got))
     if left == right:
@@ -212,7 +212,7 @@ def differences(
 
 
 def _shown(row: tuple[object, ...], singles: Sequence[int]) -> tuple[object, ...]:
-    """NaN equal to itself, 0.0 told from -0.0, true told from 1."""
+    """Return a row in which NaN equals itself, and 0.0 differs from -0.0, and true from 1."""
     shown: list[object] = []
     for place, value in enumerate(row):
         if isinstance(value, float):

@@ -125,7 +125,7 @@ def test_what_looks_at_chunks_does_not_separate_where_keys_cut_them() -> None:
     batch = "from S#window.timeBatch(1 sec, 0) select k, v insert into M;"
     part = "partition with (k of {of}) begin from {of}{window} select k, {column} as n insert into O; end;"
     plain, count = part.format(of="M", window="", column="v"), part.format(of="M", window="", column="count()")
-    assert last(batch + count).reason == "chunks of several keys come to it in runs of one key each"
+    assert last(batch + count).reason == "chunks of several keys reach it in runs of one key each"
     assert last(batch + part.format(of="M", window="#window.batch()", column="v")).keys == ()
     assert last(batch + part.format(of="M", window="#window.session(1 sec)", column="v")).keys == ()
     assert keys(last(batch + part.format(of="M", window="#window.length(2)", column="v"))) == {"M.k"}
@@ -136,10 +136,16 @@ def test_what_looks_at_chunks_does_not_separate_where_keys_cut_them() -> None:
     assert keys(last(batch + part.format(of="S", window="", column="v") + passed)) == {"P.k"}
     assert keys(last(batch + "from M select k, sum(v) as n group by k insert into O;")) == {"M.k"}
     limit = "from M select k, v limit 1 insert into O;"
-    assert "all keys meet" in last(batch + limit).reason
+    assert "chunks with the events of all keys" in last(batch + limit).reason
     # What a 'delay' lets go at one time is one chunk, for its own selection, too.
-    assert "all keys meet" in last("from S#window.delay(1 sec) select k, v limit 1 insert into O;").reason
-    assert "all keys meet" in last("from S#window.delay(1 sec) select k, v offset 1 insert into O;").reason
+    assert (
+        "chunks with the events of all keys"
+        in last("from S#window.delay(1 sec) select k, v limit 1 insert into O;").reason
+    )
+    assert (
+        "chunks with the events of all keys"
+        in last("from S#window.delay(1 sec) select k, v offset 1 insert into O;").reason
+    )
     assert keys(last("from S#window.delay(1 sec) select k, v insert into O;")) is None
     # The matches of one event are of one key.
     match = "from every a = S -> b = R[k == a.k] select a.k as k, b.v as v insert into M;"
@@ -205,7 +211,7 @@ TIMED = [
 def test_a_batch_of_what_timers_put_out_does_not_separate(timed: str) -> None:
     passed = timed + "from B[v > 1] select k, v insert into C;"
     batch = "@info(name = 'q') from C#window.timeBatch(1 sec, 0) select k, count() as n group by k insert into O;"
-    assert "when its own are due" in elements(passed + batch)["q"].reason
+    assert "queues events of timers" in elements(passed + batch)["q"].reason
     assert elements(passed.replace("B[", "S[") + batch)["q"].keys != ()
     window = "define window W (k string, v int) timeBatch(1 sec, 0);"
     assert elements(f"{window} {passed} from C select k, v insert into W;")["W"].keys == ()
@@ -318,14 +324,14 @@ def test_what_a_stream_processor_puts_out_may_have_another_key() -> None:
         "partition with (k of S) begin from S#kit:{0} join T on S.k == T.k select S.k as k, T.v as v insert into O; end;"
     )
     assert keys(last(join.format("twice(v)"))) == {"S.k"}
-    assert "not every use" in last(join.format("second()")).reason
+    assert "not every access" in last(join.format("second()")).reason
 
 
 def test_what_a_stream_processor_holds_back_comes_behind_its_time() -> None:
     part = "partition with (k of S) begin from S#kit:{0} select k, v insert into M; end;"
     reads = "from M#window.time(1 sec) select k, count() as n group by k insert into O;"
     assert keys(last(part.format("twice(v)") + reads)) == {"M.k"}
-    assert "behind its time" in last(part.format("later(200)") + reads).reason
+    assert "queues late events" in last(part.format("later(200)") + reads).reason
 
 
 def test_windows_whose_condition_comes_with_the_events_count_as_they_like() -> None:
@@ -362,4 +368,4 @@ def test_an_expression_or_several_types_may_be_the_key_of_a_partition() -> None:
     by_double = elements("partition with (d of S) begin from S select v insert into O; end;")["partition_0"]
     assert by_double.reason == "its key is a double"
     both = "partition with (d of S, k of R) begin from S select v insert into O; from R select k insert into P; end;"
-    assert elements(both)["partition_0"].reason == "its key is a double, and meets others as text"
+    assert elements(both)["partition_0"].reason == "its key is a double, and is compared with others as text"

@@ -167,7 +167,7 @@ def test_as_json_and_back() -> None:
     assert again.fingerprint == found.fingerprint
     assert found.fingerprint != part("limit").fingerprint
     for text in ('{"format": 2}', "[]", json.dumps({"format": 1, "text": ""})):
-        with pytest.raises(ValueError, match="fragment"):
+        with pytest.raises(ValueError, match="sub-app"):
             SubApp.from_json(text)
 
 

@@ -59,20 +59,20 @@ def read(app: str, per: str) -> list[tuple[object, ...]]:
         (
             f"select a, distinctCount(q) as values, distinctCount(d) as others, count() as n group by a {EVERY}",
             {},
-            "native G: aggregation by bucket",
+            "Catalyst stage G: aggregation by bucket",
         ),
         (
             f"select a, sum(d) as total, avg(q) as mean, distinctCount(q) as values, d as last group by a {EVERY}",
             {"prefer": "engine"},
-            "island 1 on 5 shards",
+            "engine fragment 1 on 5 shards",
         ),
         (
             "select a, sum(d) as total, a as same group by a aggregate by ts every sec ... month;",
             {"exact_floats": True},
-            "exact_floats: Spark adds in an order of its own",
+            "exact_floats=True: Spark's order of addition differs",
         ),
-        (f"select a, stdDev(d) as spread group by a {EVERY}", {}, "its base value 'deviation'"),
-        (f"select stdDev(d) as spread, max(q) as high {EVERY}", {}, "island 1 on one shard"),
+        (f"select a, stdDev(d) as spread group by a {EVERY}", {}, "the base value 'deviation'"),
+        (f"select stdDev(d) as spread, max(q) as high {EVERY}", {}, "engine fragment 1 on one shard"),
         (
             f"select a, sum(q) as total group by a {EVERY} {JOIN}",
             {},
@@ -136,7 +136,7 @@ def test_nothing_to_read_and_nothing_bound(spark):
     assert runtime.aggregation("G", per="hours").collect() == []
     other = SparkRuntime(f"define stream T (a string); {app}", spark, shards=3)
     other.bind("T", none, timestamp="at")
-    with pytest.raises(ValueError, match="nothing is bound that 'U' comes from: bind S"):
+    with pytest.raises(ValueError, match="no source of 'U' is bound: bind S"):
         other.aggregation("G", per="hours")
 
 

@@ -22,7 +22,7 @@ ROWS = [
 def native(app: str, spark, **options) -> None:
     from siddhi.spark import SparkRuntime
 
-    assert "island" not in SparkRuntime(app, spark).explain()
+    assert "engine fragment" not in SparkRuntime(app, spark).explain()
     assert_parity(app, ROWS, spark, prefer=["native"], **options)
 
 
@@ -190,7 +190,7 @@ def test_a_group_of_an_aggregation_is_called_by_its_first_key(spark):
     embedded = SiddhiManager().create_siddhi_app_runtime(app)
     embedded.enable_playback(True, timers="exact")
     runtime = SparkRuntime(app, spark)
-    assert "island" not in runtime.explain()
+    assert "engine fragment" not in runtime.explain()
     bind_rows(runtime, spark, rows)
     with embedded:
         for stream, time, row in rows:

@@ -41,7 +41,7 @@ def test_a_query_that_feeds_itself_needs_the_engine(streaming):
     _, layout = laid_out("from S[a < 3] select a + 1 as a insert into S;", bound={"S"}, streaming=streaming)
     (fragment,) = layout.fragments
     assert fragment.inputs == ("S",)
-    assert fragment.why == {"query_1": "it feeds itself"}
+    assert fragment.why == {"query_1": "it reads its own output"}
     assert not any(isinstance(step, CatalystStage) for step in layout.steps)
 
 

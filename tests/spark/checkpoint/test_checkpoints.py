@@ -60,9 +60,9 @@ def test_the_life_of_a_checkpoint(spark, tmp_path):
     assert mine[-1][0] in [event.timestamp for event in events]
     assert all(symbol in event.data for event in events)
     for element in ("running", "rise"):
-        with pytest.raises(KeyError, match=r"partition 'partition_0' holds nothing of key 'nobody'"):
+        with pytest.raises(KeyError, match=r"partition 'partition_0' has no state for key 'nobody'"):
             state.inner(element, key="nobody")
-    with pytest.raises(ValueError, match=r"is spread by symbol: give key="):
+    with pytest.raises(ValueError, match=r"is distributed by symbol: give key="):
         state.inner("running")
     with pytest.raises(DefinitionNotExistError, match=r"has no state of 'runing'.*running"):
         state.inner("runing")

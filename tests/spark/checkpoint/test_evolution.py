@@ -353,7 +353,7 @@ def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
     fit = assign_key_ranges([gone], key_ranges(COUNT))
     assert (fit.refused, fit.changed, fit.key_ranges) == ([], [], [gone])
     (told,) = assign_key_ranges([gone], key_ranges(COUNT, OTHER.replace("group by v", "group by k"))).refused
-    assert told.startswith("the earlier form of the app can't be planned: no function is called 'my:twice'")
+    assert told.startswith("the earlier form of the app can't be planned: unknown function 'my:twice'")
 
 
 @pytest.mark.parametrize("forget", [True, False])

@@ -1,4 +1,4 @@
-"""Forms of an app whose islands take rows of other streams: the rows that wait are those that they were."""
+"""Forms of an app whose fragments read other streams: buffered rows keep their meaning."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ APP = "define stream S (ts long, a string); from S select a, ts as {} insert int
 def test_an_attribute_that_folders_of_batches_would_replace(name):
     ((stream,),) = [parse(f"define stream O (a int, {name} long);").definitions]
     require_no_timestamp("O", stream.attributes)
-    told = f"stream 'O' has an attribute '{name}', which .* replaced by the N of their folders batch=N: rename it, select {name} as"
+    told = rf"stream 'O' has an attribute '{name}', a column that readers .* from the folder names batch=N: rename it \(select {name} as"
     with pytest.raises(ValueError, match=told):
         require_no_batch("O", stream.attributes)
 

@@ -1,4 +1,4 @@
-"""What an island may read of others, and when they must be one; needs no Java. Then that it comes as in one engine."""
+"""Which outputs a fragment may read, and when fragments are merged; needs no Java. Then that results are those of one engine."""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ PATTERN = "from every a=T[price > 9.0]+, b=T[price < 5.0]\nselect b.price as low
 @pytest.mark.parametrize(
     ("text", "name", "line", "hint"),
     [
-        (PATTERN, "O", 4, "say which: e[0].price, e[last].price"),
-        (f"partition with (k of T) begin\n{PATTERN}\nend;", "O", 5, "say which"),
-        (f"define stream O (low double, high object);\n{PATTERN}", "O", 5, "say which"),
-        ("define stream O (low double, high object);", "O", 2, "select what is in it"),
-        ("from T select createSet(k) as high\ninsert into O;", "O", 2, "select what is in it"),
-        ("define stream U (low int, high object);\nfrom U select * insert into O;", "O", 3, "select what is in it"),
+        (PATTERN, "O", 4, "select one event of the state: e[0].price or e[last].price"),
+        (f"partition with (k of T) begin\n{PATTERN}\nend;", "O", 5, "select one event of the state"),
+        (f"define stream O (low double, high object);\n{PATTERN}", "O", 5, "select one event of the state"),
+        ("define stream O (low double, high object);", "O", 2, "select its value"),
+        ("from T select createSet(k) as high\ninsert into O;", "O", 2, "select its value"),
+        ("define stream U (low int, high object);\nfrom U select * insert into O;", "O", 3, "select its value"),
     ],
 )
 def test_the_refusal_has_place_and_hint(text, name, line, hint):
-    with pytest.raises(SparkLoweringError, match="attribute 'high' of stream 'O' is of type object") as told:
+    with pytest.raises(SparkLoweringError, match="attribute 'high' of stream 'O' has type object") as told:
         refuse_objects(plan(parse(STREAM + text)), ["T", name])
     assert (told.value.code, told.value.line) == ("E412", line)
     assert hint in (told.value.hint or "")

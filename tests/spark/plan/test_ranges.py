@@ -117,7 +117,7 @@ def test_spread_by_anything_else_they_give_something_else() -> None:
     [
         (
             "partition with (convert(d, 'string') == '1.0' as 'one' of S) begin from S select k insert into O; end;",
-            r"the range 'one' has convert\(\) of a double to text",
+            r"the range 'one' has convert\(\) of a double to string",
         ),
         (
             "partition with (UUID() of S) begin from S select k insert into O; end;",
@@ -125,15 +125,15 @@ def test_spread_by_anything_else_they_give_something_else() -> None:
         ),
         (
             "partition with (v > 0 as 'up' of S, convert(v, 'string') of R, d of S2) begin from S select k insert into O; end;",
-            "its key is a double, and meets others as text",
+            "its key is a double, and is compared with others as text",
         ),
         (
             f"partition with ({RANGES} of S) begin {COUNTED} end; from O select k, sum(n) as n group by k insert into P;",
-            "query_2 must see its rows in order, and those of one event would come from several ranges",
+            "query_2 depends on the order of its rows, and one event may have rows of several ranges",
         ),
         (
             "partition with (v > 0 as 'up' of S) begin from R select k insert into O; end;",
-            "its elements have no key in common",
+            "its elements have no common key",
         ),
         (
             (
@@ -154,7 +154,9 @@ def test_what_is_not_spread_says_why(text: str, reason: str, streaming: bool) ->
 
 def test_one_shard_is_warned_of_with_a_way_out() -> None:
     app = STREAMS + f"partition with ({RANGES} of S) begin {COUNTED} end;\n"
-    assert "island 1 on 64 shards\n  from S by v > 0 as 'up' or" in SparkRuntime(app, None, strict=True).explain()
+    assert (
+        "engine fragment 1 on 64 shards\n  from S by v > 0 as 'up' or" in SparkRuntime(app, None, strict=True).explain()
+    )
     with pytest.raises(SparkLoweringError, match="partition by their name") as caught:
         SparkRuntime(app + "from O select k, sum(n) as n group by k insert into P;", None, strict=True)
     assert caught.value.code == "E410"
@@ -166,7 +168,7 @@ def test_what_keeps_nothing_must_not_see_a_row_in_several_shards() -> None:
         "from S#log() select k, v, 1L as n insert into O; from O#log() select k insert into P;"
     )
     (fragment,) = layout(text).fragments
-    assert (fragment.is_single, fragment.reason) == (True, "its elements have no key in common")
+    assert (fragment.is_single, fragment.reason) == (True, "its elements have no common key")
 
 
 def test_a_late_row_is_counted_once_however_many_shards_it_would_go_to() -> None:

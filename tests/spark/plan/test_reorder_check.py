@@ -36,7 +36,7 @@ def test_what_stands_between_two_readers_of_its_stream_is_the_engines(streaming)
     text = FIRST + BETWEEN.format("X") + AFTER + LAST
     assert stages(text, streaming=streaming) == []
     why = reasons(text, streaming=streaming)["between"]
-    assert why == "what it puts out comes before what after makes of 'S'"
+    assert why == "its output comes before what after makes of 'S'"
 
 
 @pytest.mark.parametrize("streaming", [False, True])

@@ -27,7 +27,7 @@ def test_whose_a_folder_is(spark, tmp_path):
     require_own(spark, folder, begun)
     for other in (Owner("other", "2"), Owner("other", "2", last=9)):
         with pytest.raises(
-            SparkRunError, match=r"folder .*/out holds batches that checkpoint other did not write: .* of its own"
+            SparkRunError, match=r"folder .*/out has batches that checkpoint other did not write: .* of its own"
         ):
             require_own(spark, folder, other)
 
@@ -59,13 +59,13 @@ def test_a_new_checkpoint_does_not_write_over_the_folder_of_another(spark, tmp_p
 
     app(spark, tmp_path, SUM).start(old, {"Out": FileSink(folder)}, trigger=NOW).await_termination()
     assert written() == [1]
-    with pytest.raises(SparkRunError, match=r"holds batches that checkpoint .*/new did not write"):
+    with pytest.raises(SparkRunError, match=r"has batches that checkpoint .*/new did not write"):
         app(spark, tmp_path, SUM).start(new, {"Out": FileSink(folder)}, trigger=NOW)
     wider = app(spark, tmp_path, SUM, shards=4)
     wider.migrate(old, new)
     assert wider.finish(new, {"Out": FileSink(folder)}).written == {"Out": 1}
     assert written() == [1, 3]
-    with pytest.raises(SparkRunError, match=r"holds batches that checkpoint .*/old did not write"):
+    with pytest.raises(SparkRunError, match=r"has batches that checkpoint .*/old did not write"):
         app(spark, tmp_path, SUM).finish(old, {"Out": FileSink(folder)})
 
 

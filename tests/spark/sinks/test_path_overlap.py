@@ -66,9 +66,7 @@ def test_a_batch_does_not_delete_what_it_is_bound_to(spark, tmp_path, bound, whe
     frames[bound] = spark.read.parquet(f"{tmp_path}/in")
     runtime.bind("S", frames["S"], timestamp="ts")
     runtime.bind_table("T", frames["T"])
-    with pytest.raises(
-        ValueError, match=rf"the sink of 'O' writes to folder .*, where '{bound}' is read from: give the sink"
-    ):
+    with pytest.raises(ValueError, match=rf"the sink of 'O' writes to folder .*, the input of '{bound}': use a folder"):
         runtime.write()
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -59,7 +59,7 @@ def test_files_of_somebody_are_left_alone_and_nothing_is_written(spark, tmp_path
         before = sorted(tmp_path.rglob("*"))
         with pytest.raises(
             SparkRunError,
-            match=rf"folder .*/second holds what no batch of an app wrote there, .*\({name}\): give the sink",
+            match=rf"folder .*/second has files that no batch of an app wrote .*\({name}\): use another folder",
         ):
             SparkRuntime(app(tmp_path, "first", "second"), spark).write()
         assert sorted(tmp_path.rglob("*")) == before  # all sinks are looked at before the first is touched

@@ -226,7 +226,7 @@ def test_batches_of_earlier_versions_stay_but_for_the_one_that_comes_again(spark
     before = sorted(path.name for path in (tmp_path / "batch=0").iterdir())
     with caplog.at_level(logging.WARNING, "siddhi"):
         assert sink(frame(spark), 1) == ROWS
-    assert "batch=1 was written in part, or by a version that marked no batches: it is written anew" in caplog.text
+    assert "batch=1 is incomplete, or of a version without marks: it is written again" in caplog.text
     assert sorted(path.name for path in (tmp_path / "batch=0").iterdir()) == before
     assert read(spark, tmp_path) == sorted([*range(ROWS)] * 2)
 

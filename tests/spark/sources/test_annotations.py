@@ -81,7 +81,7 @@ def test_other_sources_are_refused_where_they_would_be_read():
     assert "from There into Out" in runtime.explain()
     with pytest.raises(SparkLoweringError) as caught:
         runtime.output("Out")
-    assert str(caught.value).startswith("[E409] the tcp source of 'There' can't be read by Spark, which reads again ")
+    assert str(caught.value).startswith("[E409] Spark can't read the tcp source of 'There', as it must read rows again")
     assert "line 2, column 0" in str(caught.value)
     assert "hint: bind('There', frame, ...), or a source that keeps its events: kafka, file" in str(caught.value)
 
@@ -93,7 +93,7 @@ def test_other_sinks_are_refused_where_they_would_be_written(spark):
     runtime.bind("There", spark.createDataFrame([(1, 1000)], "a int, t bigint"), timestamp="t")
     assert [tuple(row) for row in runtime.output("Out").collect()] == [(1,)]
     with pytest.raises(
-        SparkLoweringError, match=r"\[E409\] the http sink of 'Out' is none of Spark's.*line 4, column 0"
+        SparkLoweringError, match=r"\[E409\] Spark does not support the http sink of 'Out'.*line 4, column 0"
     ):
         runtime.write()
 
@@ -103,7 +103,7 @@ def test_the_command_line_explains_without_java(tmp_path):
     path.write_text("define stream S (a int); from S[a > 1] select a insert into O;")
     result = CliRunner().invoke(siddhi, ["run", str(path), "--engine", "spark", "--explain"])
     assert result.exit_code == 0, result.output
-    assert "native query_1: filter and projection" in result.output
+    assert "Catalyst stage query_1: filter and projection" in result.output
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_all_sinks_of_a_stream_are_written_at_once(spark, tmp_path):
 def test_rows_at_a_rate_are_those_of_a_stream(spark):
     text = "@source(type = 'rate', timestamp = 'ts') define stream S (n long, ts long); from S select n insert into O;"
     with pytest.raises(
-        SparkLoweringError, match="the rate source of 'S' makes rows as time goes by, so a batch has none"
+        SparkLoweringError, match="the rate source of 'S' generates rows over time, so it has none in batch"
     ):
         out(spark, text)
 
@@ -191,15 +191,15 @@ def test_columns_that_can_not_be_meant_by_their_names_are_told(spark):
         ({"n": "n"}, "there are 2 columns 'n'"),
         ({"ts": "ts"}, "there are 2 columns 'ts'"),
         ({"seq": "seq"}, "there are 2 columns 'seq'"),
-        ({"seq": "Seq"}, "columns 'seq' and 'Seq' differ by case alone"),
-        ({"seq": "TS"}, "columns 'ts' and 'TS' differ by case alone"),
+        ({"seq": "Seq"}, "columns 'seq' and 'Seq' differ in case only"),
+        ({"seq": "TS"}, "columns 'ts' and 'TS' differ in case only"),
     ):
         twice = frame.selectExpr("*", *(f"{name} as {other}" for name, other in more.items()))
         with pytest.raises(ValueError, match=f"^stream 'S' can't be bound: {told}"):
             runtime.bind("S", twice, timestamp="ts", sequence=["seq"])
     for wrong, told in (
         ({"timestamp": frame["ts"]}, "timestamp is a text, not Column<'ts'>"),
-        ({"timestamp": None}, "timestamp is the name of the column of event time, not None"),
+        ({"timestamp": None}, "timestamp must name the column of event time"),
         ({"timestamp": "ts", "sequence": [frame["seq"]]}, "sequence is a text, not Column<'seq'>"),
     ):
         with pytest.raises(TypeError, match=f"^stream 'S' can't be bound: {told}"):
@@ -220,10 +220,12 @@ def test_a_time_without_zone_is_warned_of(spark):
 
     runtime = SparkRuntime(ROWS + IN_ORDER, spark)
     frame = spark.sql("select 1L as n, 2L as ts, timestamp_ntz'2024-01-01 00:00:00' as at, 3L as N")
-    with pytest.raises(ValueError, match="columns 'n' and 'N' differ by case alone"):
+    with pytest.raises(ValueError, match="columns 'n' and 'N' differ in case only"):
         runtime.bind("S", frame, timestamp="ts")
     frame = frame.toDF("n", "ts", "at", "other")
-    with pytest.warns(UserWarning, match=r"column 'at' is a TIMESTAMP_NTZ, which is read in the session's zone, \S+:"):
+    with pytest.warns(
+        UserWarning, match=r"column 'at' is a TIMESTAMP_NTZ, which is read in the session's time zone, \S+;"
+    ):
         runtime.bind("S", frame, timestamp="at")
     runtime.bind("S", frame, timestamp="at")  # once is enough
 

@@ -289,13 +289,13 @@ def test_files_of_another_format_and_torn_ones(spark, tmp_path):
         assert told.startswith(
             f"[E408] the file source of 'S': {tmp_path}/{name} can't be read as stream 'S': file:{tmp_path}/{name}/"
         )
-        assert f" is damaged, or no {format_} file, line 1, column 0" in told
+        assert f" is damaged, or not a {format_} file, line 1, column 0" in told
         assert "hint: a file or folder that Spark reaches" in told
     assert "ORC" not in told
     app = SparkRuntime(f"{text} from S select symbol insert into O;", spark)
     with pytest.raises(SparkLoweringError, match="damaged, or no parquet file"):
         app.start(str(tmp_path / "checkpoint"), {"O": MemorySink()}, trigger=NOW)
-    with pytest.raises(SparkLoweringError, match="its first line is not text, as that of csv is"):
+    with pytest.raises(SparkLoweringError, match="its first line is not text, so it is not csv"):
         out(spark, stream(tmp_path, "parquet", "csv"))
 
 

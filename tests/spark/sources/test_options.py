@@ -62,17 +62,29 @@ FILE = "type = 'file', file.uri = '/in'"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (source(f"{KAFKA}, group.id = 'g'"), "knows no option 'group.id'.*hint: .*as kafka.group.id"),
+        (source(f"{KAFKA}, group.id = 'g'"), "has the unknown option 'group.id'.*hint: .*as kafka.group.id"),
         (source(f"{KAFKA}, startingOffset = 'latest'"), "did you mean 'startingOffsets'?"),
-        (source(f"{KAFKA}, kafka.auto.offset.reset = 'latest'"), "Spark sets 'kafka.auto.offset.reset' itself"),
-        (source(FILE, "@map(type = 'csv', heder = 'false')"), "knows no option 'heder'.*did you mean 'header'?"),
-        (source(f"{FILE}, on.error = 'LOG'", "@map(type = 'parquet')"), "knows no option 'on.error'"),
-        (source(f"{FILE}, mode = 'LAX'", "@map(type = 'csv')"), "no mode 'LAX'.*mode is FAILFAST, DROPMALFORMED"),
-        (source(f"{FILE}, sequence = 'symbol'"), "sequence 'symbol' is of type string"),
+        (
+            source(f"{KAFKA}, kafka.auto.offset.reset = 'latest'"),
+            "has 'kafka.auto.offset.reset', which Spark sets itself",
+        ),
+        (source(FILE, "@map(type = 'csv', heder = 'false')"), "has the unknown option 'heder'.*did you mean 'header'?"),
+        (source(f"{FILE}, on.error = 'LOG'", "@map(type = 'parquet')"), "has the unknown option 'on.error'"),
+        (
+            source(f"{FILE}, mode = 'LAX'", "@map(type = 'csv')"),
+            "has the unknown mode 'LAX'.*use one of FAILFAST, DROPMALFORMED",
+        ),
+        (source(f"{FILE}, sequence = 'symbol'"), "sequence 'symbol' has type string"),
         (source(f"{KAFKA}, sequence = 'offsets'"), "the stream has no attribute 'offsets'"),
-        (source(FILE, time=", timestamp = 'price'"), "event time 'price' is of type double"),
-        (source("type = 'rate', rowsPerSec = '5'"), "knows no option 'rowsPerSec'.*did you mean 'rowsPerSecond'?"),
-        (source(FILE, "@map(type = 'json', @attributes(symbol = '$.s'))"), "has @attributes, which Spark does not do"),
+        (source(FILE, time=", timestamp = 'price'"), "event time 'price' has type double"),
+        (
+            source("type = 'rate', rowsPerSec = '5'"),
+            "has the unknown option 'rowsPerSec'.*did you mean 'rowsPerSecond'?",
+        ),
+        (
+            source(FILE, "@map(type = 'json', @attributes(symbol = '$.s'))"),
+            "has @attributes, which Spark does not support",
+        ),
     ],
 )
 def test_sources_that_would_be_read_otherwise_than_they_say(text, message):
@@ -88,9 +100,12 @@ def test_sources_that_would_be_read_otherwise_than_they_say(text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("@sink(type = 'file', file.uri = '/out/{{symbol}}', @map(type = 'csv'))", "'file.uri' can't differ by row"),
-        ("@sink(type = 'log', priority = 'LOUD')", "'LOUD' is not a log priority"),
-        ("@sink(type = 'log', @map(type = 'text', @payload('x')))", "has @payload, which Spark does not do"),
+        (
+            "@sink(type = 'file', file.uri = '/out/{{symbol}}', @map(type = 'csv'))",
+            "'file.uri', which can't differ by row",
+        ),
+        ("@sink(type = 'log', priority = 'LOUD')", "has the unknown priority 'LOUD'"),
+        ("@sink(type = 'log', @map(type = 'text', @payload('x')))", "has @payload, which Spark does not support"),
         ("@sink(type = 'file', file.uri = '/out', @map(type = 'csv', sepp = ';'))", "did you mean 'sep'?"),
         (
             "@sink(type = 'file', file.uri = '/o', @map(type = 'csv')) @sink(type = 'file', file.uri = '/o/')",

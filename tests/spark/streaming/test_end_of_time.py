@@ -117,5 +117,7 @@ def test_from_a_flush_that_failed_only_another_one_goes_on(spark, tmp_path):
             go_on()
     runtime.finish(checkpoint, {"Out": out})
     assert out.rows == [("a", 1, 1000)]
-    with pytest.raises(SparkRunError, match="is closed: its stream was finished; a stream that was flushed can't continue"):
+    with pytest.raises(
+        SparkRunError, match="is closed: its stream was finished; a stream that was flushed can't continue"
+    ):
         runtime.start(checkpoint, {"Out": out}, reopen=True)

@@ -63,5 +63,5 @@ def test_an_app_that_keeps_nothing_counts_them_too(spark, tmp_path):
     query = runtime.start(str(tmp_path / "checkpoint"), {"O": sink}, trigger={"availableNow": True})
     query.await_termination()
     assert (query.ahead_rows, len(sink.rows)) == (2, len(rows))
-    with pytest.raises(ValueError, match="max_clock_skew: 'soon' is not a time such as '10 seconds'"):
+    with pytest.raises(ValueError, match="max_clock_skew: invalid interval 'soon': expected one such as '10 seconds'"):
         SparkRuntime(app, spark, max_clock_skew="soon")

@@ -162,4 +162,4 @@ def test_the_watch_ends_where_its_query_can_t_be_asked(caplog):
 
     with caplog.at_level("ERROR", "siddhi"):
         IdleWatch(inputs(B=60), list, dict, lambda stream, at: None, gone, 0.0).run()
-    assert caplog.messages == ["time of streams that stand still is moved no more, their query can't be asked: no JVM"]
+    assert caplog.messages == ["idle streams are no longer watched, as the state of their query is unknown: no JVM"]

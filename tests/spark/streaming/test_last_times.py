@@ -25,5 +25,5 @@ def test_a_spark_that_does_not_say_what_a_batch_counts_is_told_of_once(caplog, m
         for _ in range(3):
             assert last_times.times_of_batch(Mute()) == {}
     assert caplog.messages == [
-        "this version of Spark does not say what a batch counts while it runs, so a kill may lose it: no such method"
+        "this version of Spark has no metrics of a running batch, so a kill may lose those of its last batch: no such method"
     ]

@@ -68,7 +68,7 @@ def runtime_of(spark, app: str, folder: Path, streams: tuple[str, ...] = ("S",))
         ("from S[v > 0] select k insert into Out;", ("S",), "Out"),
         (SIDE_BY_SIDE, ("S", "U"), "Joined"),
     ],
-    ids=["behind filters", "nothing keeps state", "to several islands and shards"],
+    ids=["behind filters", "nothing keeps state", "to several fragments and shards"],
 )
 def test_each_is_counted_and_put_out_once(spark, tmp_path, app, streams, output):
     from siddhi.spark import MemorySink
@@ -108,7 +108,7 @@ def test_they_are_a_streaming_dataframe_behind_catalyst_stages(spark, tmp_path):
     late = runtime.output("S__late", meta=True)
     assert late.isStreaming
     assert late.columns == ["ts", "k", "v", "_timestamp"]
-    with pytest.raises(ValueError, match="late rows are those of streams that are bound, and 'Good' is not"):
+    with pytest.raises(ValueError, match="stream 'Good' is not bound, so it has no late rows"):
         runtime.output("Good__late")
 
 

@@ -42,7 +42,7 @@ def test_an_error_where_nothing_is_written_is_nobody_s():
 def test_two_processes_on_one_checkpoint_are_told_of_where_that_is_likely():
     lost = "File file:/out/_writing-4-b9c2cce803dd4a8899e5590ac5abcb50/_temporary/0 does not exist"
     assert told(OSError(lost)) == (
-        "another process seems to be at work on this checkpoint, which only one may be at a time: it cleared away what this one "
+        "another process seems to use this checkpoint, which only one may do at a time: it deleted what this one "
         f"was writing: {lost} (sink of 'Out', batch 4, OSError)"
     )
     assert (

@@ -26,7 +26,7 @@ def test_a_streaming_output_is_what_has_been_passed_by_the_watermark(spark, tmp_
         running = runtime.output("Running", meta=True)
     assert running.isStreaming
     assert running.columns == ["symbol", "n", "seen", "total", "_timestamp"]
-    with pytest.warns(UserWarning, match=r"outputs 'Dear' and 'Running' are streams of their own.*start\(checkpoint"):
+    with pytest.warns(UserWarning, match=r"outputs 'Dear' and 'Running' have a query each.*start\(checkpoint"):
         dear = runtime.output("Dear")
     assert dear.columns == ["ts", "symbol", "price"]
     out = tmp_path / "out"
@@ -61,6 +61,6 @@ def test_a_streaming_output_says_that_nothing_moves_time_for_it(spark, tmp_path)
     rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
     runtime.bind("Trades", rows, timestamp="ts", watermark="1 second", sequence=["n"], max_idle="1 minute")
     with pytest.warns(
-        UserWarning, match=r"max_idle of Trades has no effect on an output.*start\(checkpoint, sinks\) does"
+        UserWarning, match=r"max_idle of Trades has no effect on an output.*only start\(checkpoint, sinks\) watches"
     ):
         runtime.output("Running")

@@ -40,7 +40,7 @@ def test_rows_before_1970_are_refused_unless_they_are_late():
     stream.finish()
     assert [row[0] for row in stream.found["Out"]] == [0, 20]
     stream = FakeStream(app, bound={"S"}, shards=2, grace=100)
-    told = "app 'Early': a row of S has event time -5 ms, which is before 1970"
+    told = "app 'Early': a row of S has event time -5 ms, and event time of Spark streams starts in 1970"
     with pytest.raises(SparkRunError, match=told):
         stream.batch([(0, "S", 20, ("a", 1)), (1, "S", -5, ("a", 1))])
     stream = FakeStream(app, bound={"S"}, shards=2, grace=100)

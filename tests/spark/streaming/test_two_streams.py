@@ -58,9 +58,9 @@ def test_a_stream_that_stands_still_and_time_at_the_end(spark, tmp_path, monkeyp
     first = runtime()
     first.start(checkpoint, sinks, trigger=now).await_termination()
     assert seconds.rows == []
-    with pytest.raises(ValueError, match="ends with finish"):
+    with pytest.raises(ValueError, match="after the year 9000: end a stream with finish"):
         first.punctuate("Quotes", 1 << 50)
-    with pytest.raises(TypeError, match="clock is a whole number of ms"):
+    with pytest.raises(TypeError, match=r"invalid clock .*: expected an integer"):
         first.punctuate("Quotes", START + 5_001.5)
     first.punctuate("Quotes", START + 5_001)
     first.start(checkpoint, sinks, trigger=now).await_termination()

@@ -124,8 +124,7 @@ class FakeStream:
     """An app over a stream: rows in micro-batches, a watermark that trails by ``grace``.
 
     ``forget``: engines are not kept between batches, so that every batch restores them from their state. ``force``: an
-    attribute by which islands are spread that have no key. ``by``: one by which those are spread that have labels. ``labels``: parcels say
-    for which values_in they are, as those of earlier versions do not.
+    attribute as key of fragments without key. ``by``: one as key of fragments with labels.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ def test_the_main_program_can_not_be_imported(monkeypatch):
 
 
 def test_a_worker_without_the_module_says_so():
-    with pytest.raises(SparkRunError, match=r"a worker can't import module 'no_such_thing', .*addPyFile"):
+    with pytest.raises(SparkRunError, match=r"a worker can't import module 'no_such_thing' .*addPyFile"):
         import_modules(("no_such_thing",))
 
 

@@ -1,4 +1,4 @@
-"""One engine of an island by itself; needs no Java."""
+"""One engine of a fragment by itself; needs no Java."""
 
 from __future__ import annotations
 

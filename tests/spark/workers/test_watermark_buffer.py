@@ -161,5 +161,5 @@ def test_rows_that_are_not_there_are_told_in_a_sentence():
     waiting = WatermarkBuffer(pending, handle.getValueState("timer", ""), handle, 1)
     waiting.add("query", 7, [chunk_of(10, 10)])
     pending.held.clear()
-    with pytest.raises(SparkRunError, match="the checkpoint is damaged: rows that wait in shard 7 are not there"):
+    with pytest.raises(SparkRunError, match="damaged checkpoint: buffered rows of shard 7 are missing"):
         WatermarkBuffer(pending, waiting._timer, handle, 1).split("another worker", 7, 1000)

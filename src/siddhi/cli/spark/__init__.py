@@ -1,1 +1,1 @@
-"""`siddhi run --engine spark`."""
+"""``siddhi run --engine spark``."""

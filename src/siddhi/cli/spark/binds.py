@@ -1,4 +1,4 @@
-"""``--bind Trades=parquet:/data/trades?timestamp=ts``: a stream or table tied to files that Spark reads, at once or as they come."""
+"""``--bind Trades=parquet:/data/trades?timestamp=ts``: bind a stream or table to files, in batch or as a stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EXAMPLE = "Trades=parquet:/data/trades?timestamp=ts"
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """A stream or table tied to files; ``options`` are those of Spark's reader, ``timestamp`` is empty for a table."""
+    """A stream or table bound to files; ``options`` are those of Spark's reader, ``timestamp`` is empty for a table."""
 
     stream: str
     format: str
@@ -38,7 +38,7 @@ class Bind:
 
 
 def read_binds(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[Bind]:
-    """Click callback of ``--bind``."""
+    """Parse ``--bind``, as a click callback."""
     return [_bind(value) for value in values]
 
 
@@ -47,11 +47,13 @@ def _bind(value: str) -> Bind:
     format_, colon, rest = rest.partition(":")
     path, _, query = rest.partition("?")
     if not (stream and equals and format_ and colon and path):
-        raise click.BadParameter(f"'{value}' is not of the form Stream=format:path?timestamp=column, as {_EXAMPLE}")
+        raise click.BadParameter(
+            f"invalid bind '{value}': expected Stream=format:path?timestamp=column, such as {_EXAMPLE}"
+        )
     if format_ not in _FORMATS:
         hint = did_you_mean(format_, _FORMATS)
         raise click.BadParameter(
-            f"'{value}': files are {', '.join(_FORMATS)}, not '{format_}'{hint}; for Kafka write @source(type='kafka', ...)"
+            f"unknown format '{format_}' in '{value}': use one of {', '.join(_FORMATS)}{hint}; for Kafka write @source(type='kafka', ...)"
         )
     options = dict(parse_qsl(query, keep_blank_values=True))
     timestamp = options.pop("timestamp", "")
@@ -61,7 +63,7 @@ def _bind(value: str) -> Bind:
 
 
 def by_name(binds: Iterable[Bind]) -> dict[str, list[Bind]]:
-    """What is tied to each stream or table, in the order of the command line."""
+    """Return the binds of each stream or table, in the order of the command line."""
     found: dict[str, list[Bind]] = {}
     for bind in binds:
         found.setdefault(bind.stream, []).append(bind)
@@ -69,12 +71,12 @@ def by_name(binds: Iterable[Bind]) -> dict[str, list[Bind]]:
 
 
 def bind_all(runtime: SparkRuntime, spark: SparkSession, binds: list[Bind], *, streaming: bool) -> None:
-    """Give streams and tables their rows; text in a column of event time is a number of ms, or a date and time.
+    """Bind streams and tables; text in a column of event time is a number of ms, or a date and time.
 
-    Of several binds of one stream it has all rows, and of one ms first those of the first one.
+    A stream with several binds has the rows of all, those of one ms in the order of the binds.
 
     Raises:
-        BadInput: files are not what their stream or table needs.
+        BadInput: files do not fit their stream or table.
     """
     for name, own in by_name(binds).items():
         try:
@@ -101,7 +103,7 @@ def _bind_stream(runtime: SparkRuntime, spark: SparkSession, name: str, binds: l
     first = binds[0]
     rows, time, sequence = frames[0], times[0], first.sequence
     if len(binds) > 1:
-        # Times of each kind as ms. The name tells a checkpoint how many sources there are.
+        # Times of each kind in ms. The name tells a checkpoint the number of sources.
         time = f"__time_of_{len(binds)}"
         more = [[event_time(f, t, f"stream '{name}'").alias(time)] for f, t in zip(frames, times, strict=True)]
         rows, sequence = rows_in_order(attributes, frames, [bind.sequence for bind in binds], more)

@@ -1,4 +1,4 @@
-"""What is wrong with a command line for Spark, told from the app's plan before Spark starts, which takes seconds."""
+"""Check a command line for Spark against the app's plan before Spark starts, which takes seconds."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ _PATTERN = frozenset("*?[{")
 
 
 def read_trigger(_: click.Context, __: click.Parameter, value: str) -> str:
-    """Click callback of ``--trigger``."""
+    """Parse ``--trigger``, as a click callback."""
     if value != _NOW and _INTERVAL.fullmatch(value.strip()) is None:
-        raise click.BadParameter(f"'{value}' is neither {_NOW} nor a time such as '5 seconds'")
+        raise click.BadParameter(f"invalid trigger '{value}': expected {_NOW} or an interval such as '5 seconds'")
     return value
 
 
 def read_master(_: click.Context, __: click.Parameter, value: str) -> str:
-    """Click callback of ``--master``."""
+    """Parse ``--master``, as a click callback."""
     if _MASTER.fullmatch(value) is None:
         raise click.BadParameter(
-            f"'{value}' is not a master of Spark: local[4] (four cores of this machine), local[*] (all), spark://host:port, yarn or "
+            f"invalid master '{value}': expected local[4] (four local cores), local[*] (all), spark://host:port, yarn or "
             "k8s://..."
         )
     return value
 
 
 def as_bind(end: Endpoint, timestamp: str) -> Bind:
-    """An ``--input`` as a ``--bind``."""
+    """Return an ``--input`` as a ``--bind``."""
     formats = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSONL: "json"}
     return Bind(end.stream, formats[end.format], end.path, timestamp)
 
@@ -66,26 +66,26 @@ def check_command(
     late: str = "drop",
     emit_timestamp: str | None = None,
 ) -> None:
-    """Look at all that can be known without Spark.
+    """Check everything that does not need Spark.
 
     Args:
-        plan: of the app.
-        text: of the app.
-        inputs: files of streams, which all have the same column of event time.
+        plan: plan of the app.
+        text: text of the app.
+        inputs: files of streams, which share one column of event time.
         binds: files of streams and tables.
-        outputs: of streams.
+        outputs: outputs of streams.
         streaming: whether the app runs as a stream.
-        late: what happens to late rows; ``side`` makes outputs of them.
+        late: policy for late rows; ``side`` makes outputs of them.
         emit_timestamp: a column that outputs get.
 
     Raises:
-        click.UsageError: the command line makes no sense for this app.
-        BadInput: an input is not there.
-        OutputFailed: there is no folder for an output.
+        click.UsageError: the command line does not fit the app.
+        BadInput: an input does not exist.
+        OutputFailed: the folder of an output does not exist.
     """
     inputs = list(inputs)
     if streaming and inputs:
-        raise click.UsageError("a stream takes --bind, or its sources from the app: @source(type='file', ...)")
+        raise click.UsageError("a stream needs --bind, or a source in the app: @source(type='file', ...)")
     if any(end.is_standard for end in inputs):
         raise click.UsageError("--engine spark reads files, not standard input")
     if streaming and any(end.is_standard for end in outputs):
@@ -100,7 +100,9 @@ def check_command(
             continue
         _require_stream(plan, name)
         if emit_timestamp in [attribute.name for attribute in plan.streams[name].attributes]:
-            raise click.UsageError(f"--emit-timestamp: '{emit_timestamp}' is an attribute of an output already")
+            raise click.UsageError(
+                f"--emit-timestamp: '{emit_timestamp}' is an attribute of an output: use another name"
+            )
     bound = {end.stream for end in inputs} | {bind.stream for bind in binds if bind.stream in plan.streams}
     tables = {bind.stream for bind in binds if bind.stream in plan.tables}
     _check_flow(plan, text, wanted, bound, tables, streaming=streaming)
@@ -144,30 +146,30 @@ def _check_binds(plan: Plan, name: str, binds: list[Bind], *, streaming: bool) -
             given = [option for option in _OWN if getattr(bind, option)]
             if given:
                 raise click.UsageError(
-                    f"--bind {name}: a table takes no {given[0]}: it is read at the start, as it is then"
+                    f"--bind {name}: a table takes no {given[0]}, as its rows are read once, at the start"
                 )
         return
     for bind in binds:
         if not bind.timestamp:
             raise click.UsageError(
-                f"--bind {name}={bind.format}:{bind.path} does not say which column is the event time: add ?timestamp=column"
+                f"--bind {name}={bind.format}:{bind.path} has no column of event time: add ?timestamp=column"
             )
         if streaming and bind.watermark is None:
             raise click.UsageError(
-                f"--bind {name} has no watermark: add '&watermark=10 seconds', the time that rows may be late"
+                f"--bind {name} has no watermark: add the delay of late rows, such as '&watermark=10 seconds'"
             )
     for option in ("watermark", "max_idle"):
         values = list(dict.fromkeys(getattr(bind, option) or "none" for bind in binds))
         if len(values) > 1:
             raise click.UsageError(
-                f"the binds of '{name}' differ in {option} ({' and '.join(values)}): one stream has one {option}"
+                f"the binds of '{name}' differ in {option} ({' and '.join(values)}): use one {option} per stream"
             )
 
 
 def _check_flow(
     plan: Plan, text: str, wanted: list[str], bound: set[str], tables: set[str], *, streaming: bool
 ) -> None:
-    """Whether all that is read on the way to the outputs has rows."""
+    """Check that all sources of the outputs have rows."""
     from siddhi.spark.plan.fragments import cut
     from siddhi.spark.plan.upstream import require_fed, tables_above
     from siddhi.spark.sources.annotations import connectors_of, foreign_of
@@ -177,19 +179,17 @@ def _check_flow(
     fed = bound | {connector.stream for connector in connectors if connector.direction == "source"}
     wanted = wanted or [connector.stream for connector in connectors if connector.direction == "sink"]
     if not wanted:
-        raise click.UsageError("there is nothing to write: give --output, or the app a @sink(type='file', ...)")
+        raise click.UsageError("nothing to write: give --output, or add @sink(type='file', ...) to the app")
     if not fed:
         raise click.UsageError(f"no stream has rows: give {'' if streaming else '--input or '}--bind")
     layout: Layout = cut(plan, streaming=streaming, prefer="native", exact_floats=False, bound=frozenset(fed))
     for name in tables:
         if name not in layout.read_only:
-            raise click.UsageError(f"--bind {name}: the app writes this table: it gets its rows there")
+            raise click.UsageError(f"--bind {name}: the app writes this table; insert rows by a stream instead")
     running = [name for fragment in layout.fragments for name in fragment.names] if streaming else []
     for name in tables_above(layout, wanted, elements=running):
         if name not in tables:
-            raise click.UsageError(
-                f"table '{name}' has no rows, and no query writes it: --bind '{name}=csv:path' reads them"
-            )
+            raise click.UsageError(f"table '{name}' has no rows, and no query writes it: add --bind '{name}=csv:path'")
     if not streaming:
         for name in wanted:
             try:
@@ -199,7 +199,7 @@ def _check_flow(
 
 
 def _is_missing(place: str) -> bool:
-    """Whether there is no such file or folder on this machine; of other places, and of patterns, nothing is known."""
+    """Return whether a local file or folder is missing; other locations and patterns are not checked."""
     if ":" in place or not _PATTERN.isdisjoint(place) or "HADOOP_CONF_DIR" in os.environ:
         return False
     return not Path(place).exists()

@@ -1,7 +1,7 @@
-"""Ctrl-C while Spark is at work.
+"""Ctrl-C while Spark works.
 
-Spark's own handler calls into the JVM from the midst of another call, which neither library stands. Here calls are made in
-a thread of their own, and the main thread does nothing but wait: it hears Ctrl-C at once, and is free to call.
+Spark's own handler calls the JVM in the middle of another call, which py4j does not support. Here a thread makes the calls, and
+the main thread only waits: it handles Ctrl-C at once and is free to call.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _AGAIN = 0.2
 
 
 def run_cancellable(work: Callable[[], None], cancel: Callable[[], None]) -> None:
-    """Do some work in another thread, and wait for it.
+    """Run a function in another thread, and wait for it.
 
     Args:
-        work: what is to be done.
-        cancel: called after Ctrl-C, here, again and again until the work has ended; how it ended doesn't matter then.
+        work: the function.
+        cancel: called here after Ctrl-C, repeatedly until the function has ended; its outcome is then ignored.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C came, and the work has ended since; a second one does not wait for that.
+        KeyboardInterrupt: Ctrl-C came, and the function has ended since; a second one does not wait.
     """
     ended = threading.Event()
     failed: list[BaseException] = []
@@ -43,7 +43,7 @@ def run_cancellable(work: Callable[[], None], cancel: Callable[[], None]) -> Non
             pass
     except KeyboardInterrupt:
         while thread.is_alive() and not ended.is_set():
-            with suppress(Exception):  # what is to be cancelled may just have ended
+            with suppress(Exception):  # the work may just have ended
                 cancel()
             ended.wait(_AGAIN)
         raise

@@ -1,4 +1,4 @@
-"""Several ``--output`` of one stream, on Spark."""
+"""Several ``--output`` options of one stream."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["FolderSinks"]
 
 
 class FolderSinks(DeclaredSinks):
-    """All folders of a stream, with the time of its rows, as a single one gets them."""
+    """All output folders of a stream, with the time of its rows."""
 
     def __call__(self, frame: DataFrame, batch: int) -> int:
-        """Give each the rows of a micro-batch, which are made once: what is read twice would be counted twice."""
+        """Pass each folder the rows of a micro-batch, cached, as rows that are read twice would be counted twice."""
         frame.persist()
         try:
             return max(sink(frame, batch) for sink in self.sinks)

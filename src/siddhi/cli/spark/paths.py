@@ -1,4 +1,4 @@
-"""No output of a command line on Spark lies where the app reads: it would be written over its own input, or read again."""
+"""Refuse outputs of a command line where the app reads: they would overwrite the input, or be read again."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["refuse_outputs_in_inputs"]
 def refuse_outputs_in_inputs(
     text: str, *, inputs: Iterable[Endpoint], binds: Collection[Bind], outputs: Iterable[Endpoint]
 ) -> None:
-    """Look at the places of all that is written and read, as they are written on the command line and in the app.
+    """Compare the locations of outputs and inputs, of the command line and of the app.
 
     Args:
-        text: of the app; its sinks are written where there is no output, its sources read where a stream has no bind.
+        text: text of the app; its sinks are used without outputs, its sources for streams without bind.
         inputs: files of streams.
         binds: files of streams and tables.
         outputs: files, or folders of a stream.
 
     Raises:
-        click.UsageError: an output is an input, lies within one, or contains one.
+        click.UsageError: an output is, contains or lies within an input.
     """
     from siddhi.spark.sources.annotations import connectors_of
     from siddhi.spark.sources.locations import relation
@@ -41,6 +41,6 @@ def refuse_outputs_in_inputs(
         for place in read:
             lies = relation(folder, place)
             if lies == "is":
-                raise click.UsageError(f"{folder} is both input and output")
+                raise click.UsageError(f"{folder} is both input and output: use another output")
             if lies is not None:
-                raise click.UsageError(f"output {folder} {lies} input {place}: give it a place apart from all inputs")
+                raise click.UsageError(f"output {folder} {lies} input {place}: use an output apart from all inputs")

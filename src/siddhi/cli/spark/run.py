@@ -1,4 +1,4 @@
-"""``siddhi run --engine spark``: the same files, through Spark."""
+"""``siddhi run --engine spark``: run an app on files through Spark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 @dataclass(frozen=True, slots=True)
 class SparkRun:
-    """What the command line says. ``trigger``: ``available-now``, or a time between micro-batches."""
+    """The command line. ``trigger``: ``available-now``, or an interval of micro-batches."""
 
     app: str
     inputs: list[Endpoint]
@@ -65,20 +65,20 @@ def run_on_spark(wanted: SparkRun) -> None:
     """Run an app on Spark.
 
     Raises:
-        AppRefused: the app can't run there.
-        BadInput: an input is not what its stream needs.
+        AppRefused: Spark can't run the app.
+        BadInput: an input does not fit its stream.
         OutputFailed: an output can't be written.
         ProcessingFailed: the app failed.
     """
     text = read_app(wanted.app)
     streaming = wanted.checkpoint is not None
     if wanted.timestamp is None and wanted.inputs and not streaming and not wanted.explain:
-        raise click.UsageError("--engine spark needs --timestamp: on Spark, time is that of the events")
+        raise click.UsageError("--engine spark needs --timestamp, the column of event time")
     try:
         from siddhi.spark import SparkRuntime, local_session
         from siddhi.spark.session import SETTINGS
 
-        # What is wrong with the app or the command line shows before Spark starts.
+        # Errors of the app and the command line are reported before Spark starts.
         planned = _runtime(SparkRuntime, text, None, wanted)
         if wanted.explain:
             click.echo(planned.explain(streaming=streaming))
@@ -114,7 +114,7 @@ def run_on_spark(wanted: SparkRun) -> None:
         run_cancellable(work, cancel)
     except KeyboardInterrupt:
         raise Interrupted(
-            "interrupted; the same command goes on from the checkpoint" if streaming else "interrupted"
+            "interrupted; the same command continues from the checkpoint" if streaming else "interrupted"
         ) from None
     finally:
         for spark in sessions:
@@ -149,7 +149,7 @@ def _run(kind: type[SparkRuntime], text: str, spark: SparkSession, wanted: Spark
 
 
 def _cancel(spark: SparkSession, wanted: SparkRun) -> None:
-    """Let what is under way end. A stream that is to finish fails, as one that is stopped would pass for finished."""
+    """Stop the work. A stream that is being finished fails, as a stopped one would count as finished."""
     if wanted.checkpoint is not None and not wanted.finish:
         for query in spark.streams.active:
             query.stop()
@@ -157,7 +157,7 @@ def _cancel(spark: SparkSession, wanted: SparkRun) -> None:
 
 
 def _settings(usual: Mapping[str, str]) -> dict[str, str]:
-    """Settings that keep Spark's log off the terminal, from the start of its JVM on."""
+    """Return settings that keep Spark's log off the terminal, from the start of the JVM."""
     options = "spark.driver.extraJavaOptions"
     return {
         "spark.log.level": "OFF",
@@ -167,7 +167,7 @@ def _settings(usual: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def _start_told(wanted: SparkRun) -> Iterator[None]:
-    """Say in a sentence that Spark did not start."""
+    """Report in one sentence that Spark did not start."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -183,7 +183,7 @@ def _start_told(wanted: SparkRun) -> Iterator[None]:
 
 
 def _with_options(text: str) -> str:
-    """What a message says of arguments, as options of the command."""
+    """Return a message with arguments replaced by options of the command."""
     return text.replace("evolve=True", "--evolve").replace("reopen=True", "--reopen")
 
 
@@ -210,7 +210,7 @@ def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) 
 
 @contextmanager
 def _warnings_told(wanted: SparkRun) -> Iterator[None]:
-    """Say what the app is warned of while it runs, as what is known before."""
+    """Print the warnings of the run like those before it."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
@@ -258,7 +258,7 @@ def _batch(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> None
 
 
 def _write(runtime: SparkRuntime, frame: DataFrame, end: Endpoint, wanted: SparkRun) -> int:
-    """Write the rows in the order of time; how many."""
+    """Write the rows in the order of time; return their number."""
     attributes = [(a.name, str(a.type)) for a in runtime.plan.streams[end.stream].attributes]
     schema = output_schema(attributes, wanted.emit_timestamp)
     table: pa.Table = frame.orderBy("_timestamp").toArrow()
@@ -281,7 +281,7 @@ def _write(runtime: SparkRuntime, frame: DataFrame, end: Endpoint, wanted: Spark
 
 @contextmanager
 def _progress(spark: SparkSession, *, shown: bool) -> Iterator[None]:
-    """Tell which stage is at work and how far it is, twice a second, on a terminal."""
+    """Print the current stage and its progress twice a second, on a terminal."""
     ended = threading.Event()
 
     def watch() -> None:
@@ -339,7 +339,7 @@ def _started(runtime: SparkRuntime, sinks: dict[str, Sink] | None, wanted: Spark
 
 
 def _sinks(wanted: SparkRun) -> dict[str, Sink] | None:
-    """Folders for each stream of an ``--output``; None where there is none: then the app says it."""
+    """Return the folders of each stream with ``--output``; None: there is none, and the sinks of the app are used."""
     from siddhi.cli.spark.outputs import FolderSinks
     from siddhi.spark import FileSink
 
@@ -351,7 +351,7 @@ def _sinks(wanted: SparkRun) -> dict[str, Sink] | None:
 
 
 def _tell(wanted: SparkRun, progress: Any, last: Any) -> Any:
-    """One line per micro-batch; returns its number."""
+    """Print one line per micro-batch; return its number."""
     if progress is None or progress["batchId"] == last:
         return last
     watermark = progress["eventTime"].get("watermark")

@@ -1,8 +1,8 @@
-"""By which keys an app falls apart: what each element keeps can be kept apart for each key, with the same results.
+"""The distribution of an app's elements: unspecified, on a single partition, or hash partitioned by keys.
 
-An element separates by a key if, for each value of the key, what it puts out for that value depends on the events of that
-value alone, and on the clock under exact timers (``@app:playback(timers = 'exact')``). Who spreads an app over machines
-needs to know; nothing in the engine does.
+An element can be partitioned by a key if, for each value of the key, its output for that value depends on the events of that
+value and on the clock under exact timers (``@app:playback(timers = 'exact')``) only. Running an app on several machines needs
+this; the engine does not.
 """
 
 from __future__ import annotations
@@ -60,24 +60,24 @@ __all__ = ["Element", "KeyExpression", "KeyPart", "distributions"]
 
 @frozen(kw_only=True)
 class Element:
-    """What is known of one element of an app.
+    """An element of an app with its distribution.
 
     Attributes:
         name, kind, reads, writes: see :class:`siddhi.planner.plan.elements.AppElement`.
-        tables: those it reads or writes.
-        stateful: it remembers something from event to event.
-        keys: those it separates by, each by itself and so any of them together; None: anything, () nothing. Streams that
-            it reads and that a key does not name must reach every key.
-        reason: why it separates by nothing; a clause.
-        chunk_sensitive: what it puts out depends on which events came in one chunk.
-        emits_chunks: it may put several events into one chunk.
-        at_once: each event it puts out comes of one event, alone, at that event's time; so it is known where it belongs among
-            other events.
-        reads_clock: its expressions look at the clock.
-        deterministic: the same events give the same results.
-        endless: why it never comes to rest, or "".
-        notes: in what it separates less than exactly; clauses.
-        carries: (stream written, attribute, stream read, attribute) where an attribute is passed on as it is.
+        tables: tables that it reads or writes.
+        stateful: whether it holds state.
+        keys: keys it can be partitioned by, each alone or any of them together; None: unspecified; (): a single partition.
+            Events of a stream that a key does not name must reach every partition.
+        reason: why it needs a single partition; a clause.
+        chunk_sensitive: whether its output depends on the chunks of its input.
+        emits_chunks: whether it may emit chunks of several events.
+        one_to_one: whether each output event comes from one input event, alone and at its time, so that its position among other
+            events is known.
+        reads_clock: whether its expressions read the clock.
+        deterministic: whether equal events give equal results.
+        endless: why it never stops to emit, or "".
+        notes: conditions of exact partitioning; clauses.
+        carries: (stream written, attribute, stream read, attribute) for each attribute that is copied.
     """
 
     name: str
@@ -100,7 +100,7 @@ class Element:
 
 
 def distributions(plan: Plan) -> tuple[Element, ...]:
-    """Every element of an app, in the order of :func:`siddhi.planner.plan.elements.app_elements`."""
+    """Return every element of an app, in the order of :func:`siddhi.planner.plan.elements.app_elements`."""
     elements = app_elements(plan)
     by_tables = table_distributions(plan, elements)
     joined = {name for element in elements for name in element.uses if name in plan.windows}
@@ -115,10 +115,10 @@ def distributions(plan: Plan) -> tuple[Element, ...]:
     late, woken = late_event_keepers(elements), woken_by_timers(elements)
     for number, one in enumerate(found):
         if one.name in late and one.keys != ():
-            found[number] = replace(one, keys=(), reason="it keeps for a time what comes behind its time, in one queue")
+            found[number] = replace(one, keys=(), reason="it queues late events of all keys together")
         elif one.name in woken and one.keys != ():
             found[number] = replace(
-                one, keys=(), reason="it keeps what timers put out just when its own are due, in one queue"
+                one, keys=(), reason="it queues events of timers, which fire with its own, for all keys together"
             )
     return tuple(_restrict_by_chunks(elements, _propagate_chunks(found)))
 
@@ -132,12 +132,12 @@ def _own(element: AppElement) -> Distribution:
     if isinstance(plan, AggregationPlan):
         return _aggregation(plan)
     if isinstance(plan, NamedWindowPlan):
-        return UNSPECIFIED  # its own, as that of its readers, comes with the stream it is
+        return UNSPECIFIED  # it is part of the distribution of its readers
     return single_partition("a trigger is one for the whole app")
 
 
 def _named_window(plan: NamedWindowPlan, joined: bool) -> Distribution:
-    """By which keys a named window separates, for all who read it: what a join has looked at may leave it otherwise."""
+    """Return the distribution of a named window and its readers; a window that joins read may emit its events in another order."""
     shown = join_distribution(plan.window) if joined else UNSPECIFIED
     return combine(shown, window_distribution(plan.window, plan.id, plan.output))
 
@@ -162,13 +162,13 @@ def _partition(plan: PartitionPlan) -> Distribution:
     by = []
     types = {key.expression.type for key in plan.keys if isinstance(key, ValueKeyPlan)}
     ranged = any(not isinstance(key, ValueKeyPlan) for key in plan.keys)
-    # Keys of one type are compared as they are; those of several types meet as text.
+    # Keys of one type are compared by value, those of several types as text.
     type_ = types.pop() if len(types) == 1 and not ranged else AttributeType.STRING
     if type_ not in KEY_TYPES:
         return single_partition(f"its key is a {type_}")
     odd = next((str(other) for other in types if other not in KEY_TYPES), None)
     if odd is not None:
-        return single_partition(f"its key is a {odd}, and meets others as text")
+        return single_partition(f"its key is a {odd}, and is compared with others as text")
     for key in plan.keys:
         if isinstance(key, ValueKeyPlan):
             text = expression_text(key.expression, {})
@@ -190,7 +190,7 @@ def _aggregation(plan: AggregationPlan) -> Distribution:
         own = attribute.position < plan.input.source_width
         return (plan.input.source, plan.input.attributes[attribute.position].name) if own else None
 
-    return partitioned_by(plan.group_by, locate, "it groups by no key of the stream")
+    return partitioned_by(plan.group_by, locate, "it groups by no attribute of the stream")
 
 
 def _described(plan: Plan, element: AppElement, distribution: Distribution, endless: str) -> Element:
@@ -270,7 +270,7 @@ def _passes_chunks(element: AppElement | Element) -> bool:
 
 
 def _propagate_chunks(found: list[Element]) -> tuple[Element, ...]:
-    """Chunks go through filters, projections and more: whoever reads from someone who makes them may put them out."""
+    """Propagate chunks through filters, projections and more: a reader of chunks may emit chunks."""
     while True:
         chunked = {stream for element in found if element.emits_chunks for stream in element.writes}
         later = {stream for element in found if not element.one_to_one for stream in element.writes}
@@ -287,25 +287,25 @@ def _propagate_chunks(found: list[Element]) -> tuple[Element, ...]:
 
 
 def _restrict_by_chunks(elements: Sequence[AppElement], found: Sequence[Element]) -> Iterator[Element]:
-    """They, as they separate where events of several keys may come in one chunk."""
+    """Yield the elements, on a single partition where chunks with several keys change their results."""
     whole = [element for element in elements if element.kind is not ElementKind.PARTITION]
-    # What a partition puts out together is of one key; so are the matches of one event in a join or pattern.
+    # The chunks of a partition have one key, and so do the matches of one event in a join or pattern.
     mixed = _written(whole, [element for element in whole if _mixes_keys(element)])
-    # But where a partition cuts chunks, it depends on who stood between whom.
+    # A partition that cuts chunks makes the results depend on the order of their keys.
     parts = [element for element in elements if element.kind is ElementKind.PARTITION]
     cut = _written(elements, [element for element in parts if not mixed.isdisjoint(element.reads)])
     for plain, element in zip(elements, found, strict=True):
         felt = mixed | cut if element.kind is ElementKind.PARTITION else cut
         reason = ""
         if _counts_in_chunks(plain) and not mixed.isdisjoint(element.reads):
-            reason = "it takes some of a chunk in which the events of all keys meet"
+            reason = "it takes a part of chunks with the events of all keys"
         elif _depends_on_cuts(plain) and not felt.isdisjoint(element.reads):
-            reason = "chunks of several keys come to it in runs of one key each"
+            reason = "chunks of several keys reach it in runs of one key each"
         yield replace(element, keys=(), reason=reason) if reason and element.keys != () else element
 
 
 def _written(elements: Sequence[AppElement], first: Iterable[AppElement]) -> frozenset[str]:
-    """The streams that some elements write, and those that others make of them."""
+    """Return the streams that elements write, directly or through others."""
     found = {stream for element in first for stream in element.writes}
     while True:
         more = {stream for element in elements if not found.isdisjoint(element.reads) for stream in element.writes}
@@ -315,7 +315,7 @@ def _written(elements: Sequence[AppElement], first: Iterable[AppElement]) -> fro
 
 
 def _mixes_keys(element: AppElement) -> bool:
-    """Whether what comes of several events may be one chunk."""
+    """Return whether results of several events may be one chunk."""
     if not isinstance(element.plan, QueryPlan):
         return isinstance(element.plan, NamedWindowPlan)
     query = element.plan
@@ -331,18 +331,18 @@ def _counts_in_chunks(element: AppElement) -> bool:
 
 
 def _depends_on_cuts(element: AppElement) -> bool:
-    """Whether what it puts out for one key depends on where the events of the key are cut into chunks."""
+    """Return whether the output for one key depends on where chunks are cut."""
     windows = [element.plan.window] if isinstance(element.plan, NamedWindowPlan) else []
     for query in _queries(element):
         windows += [source.window for source in sources_of(query) if source.window is not None]
         if _looks_at_chunks(query) or _calls_processors(query):
             return True
-    # A session takes no event that comes in one chunk with its end; what windows of others do is not known.
+    # A session takes no event of a chunk that ends it; windows of extensions are unknown.
     return any(window.window.native in (None, "session", "batch") for window in windows)
 
 
 def _calls_processors(query: QueryPlan) -> bool:
-    """Whether it calls stream functions that are not built in: these see chunks."""
+    """Return whether a query calls stream functions of extensions, which see chunks."""
     return any(
         isinstance(handler, StreamFunctionPlan) and handler.function.native is None
         for source in sources_of(query)
@@ -370,7 +370,7 @@ def _is_deterministic(query: QueryPlan) -> bool:
 
 
 def _is_random(node: TypedExpression) -> bool:
-    """Whether its value differs from run to run; the clock and the times of events do not."""
+    """Return whether the value of an expression differs from run to run; the clock and event times do not."""
     if not isinstance(node, Call):
         return False
     return node.function.native == "UUID" or (node.function.native is None and not node.function.deterministic)
@@ -382,12 +382,12 @@ def _notes(element: AppElement, queries: Iterable[QueryPlan]) -> Iterator[str]:
     for query in queries:
         for source in sources_of(query):
             if source.window is not None and source.window.window.native == "externalTime":
-                yield f"'externalTime' of '{query.name}' must see the time of its events go on"
+                yield f"'externalTime' of '{query.name}' needs times that do not go back"
 
 
 def _carried(element: AppElement) -> Iterator[tuple[str, str, str, str]]:
-    """What is passed on as it is, and never left out, by every query that writes the stream, through streams of a
-    partition's own, too."""
+    """Yield the attributes that every query copies to a stream, and that are never missing, also through inner streams of a
+    partition."""
     if isinstance(element.plan, NamedWindowPlan):
         for kept in element.plan.attributes:
             yield element.name, kept.name, element.name, kept.name

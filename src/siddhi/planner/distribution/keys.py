@@ -1,4 +1,4 @@
-"""Keys by which state falls apart: what they are, and how those of several steps combine."""
+"""Keys of partitioned state, and how the keys of several steps combine."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ StreamAttribute = tuple[str, str]
 """A stream and the name of one of its attributes."""
 
 KEY_TYPES = frozenset({AttributeType.STRING, AttributeType.INT, AttributeType.LONG, AttributeType.BOOL})
-"""Types whose equal values are equal bits; a float has two zeros and many NaNs."""
+"""Types whose equal values have equal bits; a float has two zeros and many NaNs."""
 
 
 @frozen
 class KeyExpression:
-    """What gives the events of one stream their key.
+    """The key of the events of one stream.
 
     Attributes:
         text: SiddhiQL over the stream's attributes; for ranges the conditions with their labels.
-        attribute: its name, where the key is one attribute as it is.
-        labels: of a range partition, with the conditions: an event has the key of each that holds, or none.
+        attribute: name of the attribute, if the key is one.
+        labels: labels of ranges with their conditions: an event has the key of each condition that holds, or none.
     """
 
     text: str
@@ -45,20 +45,20 @@ class KeyExpression:
 
 @frozen
 class KeyPart:
-    """One key: for each stream how its events get it. ``type`` is that of the keys; streams of other types meet as it."""
+    """A key: its expression in each stream. ``type`` is the type of the keys; keys of other types are converted to it."""
 
     by: tuple[tuple[str, KeyExpression], ...]
     type: AttributeType
 
     def of(self, stream: str) -> KeyExpression | None:
-        """How events of a stream get their key; None: the stream has none."""
+        """Return the key of a stream's events; None: the stream has none."""
         return next((expression for name, expression in self.by if name == stream), None)
 
 
 @frozen
 class Distribution:
-    """Keys by which state separates. ``parts`` None: by anything; empty: by nothing, for the ``reason``. Several parts: by
-    each of them, and so by all of them together."""
+    """How state can be distributed. ``parts`` None: unspecified; empty: a single partition, for the ``reason``; several: by each
+    of these keys, or by all of them together."""
 
     parts: tuple[KeyPart, ...] | None
     reason: str = ""
@@ -68,18 +68,18 @@ UNSPECIFIED = Distribution(None)
 
 
 def single_partition(reason: str) -> Distribution:
-    """State that all events share, and why."""
+    """Return the distribution of state that all events share, with the reason."""
     return Distribution((), reason)
 
 
 def partitioned_by(
     attributes: Iterable[Attr], locate: Callable[[Attr], StreamAttribute | None], otherwise: str
 ) -> Distribution:
-    """State that separates by attributes of one stream each.
+    """Return the distribution of state by attributes.
 
     Args:
-        locate: stream and name of an attribute; None where it is not an attribute of a stream as it is.
-        otherwise: why it does not, where none of them is.
+        locate: returns stream and name of an attribute; None: it is not an attribute of a stream.
+        otherwise: reason for a single partition, if no attribute is a key.
     """
     parts = []
     for attribute in attributes:
@@ -92,18 +92,18 @@ def partitioned_by(
 
 
 def plain_part(places: Iterable[StreamAttribute], type_: AttributeType) -> KeyPart:
-    """A key that is a plain attribute in each of its streams."""
+    """Return a key that is a plain attribute in each of its streams."""
     return KeyPart(tuple((stream, KeyExpression(name, name)) for stream, name in dict(places).items()), type_)
 
 
 def range_key(key: RangeKeyPlan) -> KeyExpression:
-    """The labels of a partition by ranges as a key."""
+    """Return the labels of a range partition as a key."""
     labels = tuple((label, expression_text(condition, {})) for label, condition in key.ranges)
     return KeyExpression(" or ".join(f"{condition} as '{label}'" for label, condition in labels), labels=labels)
 
 
 def combine(one: Distribution, other: Distribution) -> Distribution:
-    """By what both separate: keys that are the same in a stream they share."""
+    """Return the distribution that two steps share: by keys that are the same in a stream of both."""
     if one.parts is None:
         return other
     if other.parts is None:

@@ -1,4 +1,4 @@
-"""By which keys the state of a query separates: windows, groups, rates, joins."""
+"""Distribution of the state of a query: windows, groups, rates, joins and patterns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _STATIC = (SourceKind.TABLE, SourceKind.AGGREGATION)
 
 
 def query_distribution(query: QueryPlan) -> Distribution:
-    """By which keys a query separates; of the tables, named windows and aggregations it uses nothing is known here."""
+    """Return the distribution of a query, without the tables, named windows and aggregations it uses."""
     locate = locator(query)
     found = handler_distribution(sources_of(query))
     if found is not UNSPECIFIED:
@@ -60,7 +60,7 @@ def query_distribution(query: QueryPlan) -> Distribution:
 
 
 def handler_distribution(sources: Sequence[SingleInputPlan]) -> Distribution:
-    """By which keys filters and stream functions behind some sources separate: not where they keep something of all events."""
+    """Return the distribution of filters and stream functions; those with state need a single partition."""
     if any(
         isinstance(handler, FilterPlan) and has_aggregate(handler.condition)
         for source in sources
@@ -70,11 +70,11 @@ def handler_distribution(sources: Sequence[SingleInputPlan]) -> Distribution:
     processor = next(processors_of(sources), None)
     if processor is None:
         return UNSPECIFIED
-    return single_partition(f"stream processor '{processor.full_name}' may keep something of the events of all keys")
+    return single_partition(f"stream processor '{processor.full_name}' may hold state of all keys")
 
 
 def locator(query: QueryPlan) -> Callable[[Attr], StreamAttribute | None]:
-    """Finds stream and name of what an expression of a query reads; None for what is not an attribute of a stream as it is."""
+    """Return a function for the stream and name of an attribute; it returns None for anything but an attribute of a stream."""
     input_ = query.input
     if isinstance(input_, PatternPlan):
         slots = input_.slots
@@ -94,7 +94,7 @@ def locator(query: QueryPlan) -> Callable[[Attr], StreamAttribute | None]:
             return None
         side = sides[attribute.slot]
         if changed[attribute.slot]:
-            return None  # a stream processor puts out events as it likes
+            return None  # a stream processor may change events
         if attribute.position >= side.source_width or side.kind in _STATIC:
             return None
         return side.source, side.attributes[attribute.position].name
@@ -103,15 +103,16 @@ def locator(query: QueryPlan) -> Callable[[Attr], StreamAttribute | None]:
 
 
 def selected_locator(query: QueryPlan) -> Callable[[Attr], StreamAttribute | None]:
-    """Finds what a selection reads as :func:`locator` does, but for slots that may be empty: null is in every shard."""
+    """Return a function like :func:`locator` for a selection; it returns None for slots that may be empty, whose null is in every
+    partition."""
     locate, empty = locator(query), _may_be_empty(query.input)
     return lambda attribute: None if attribute.slot in empty else locate(attribute)
 
 
 def _may_be_empty(input_: SingleInputPlan | JoinPlan | PatternPlan) -> frozenset[int]:
-    """The slots without an event in some of what comes of a query."""
+    """Return the slots that are empty in some output of a query."""
     if isinstance(input_, JoinPlan):
-        # A side is empty where the other one, kept without a match, is what came or went.
+        # A side is empty if an event of the other side, kept without match, came or went.
         ways = (
             (0, input_.right, JoinType.RIGHT_OUTER, Trigger.LEFT),
             (1, input_.left, JoinType.LEFT_OUTER, Trigger.RIGHT),
@@ -140,11 +141,11 @@ def _window(query: QueryPlan) -> Distribution:
 
 
 def window_distribution(window: WindowPlan, source: str, shown: OutputEventType) -> Distribution:
-    """By which keys a window separates.
+    """Return the distribution of a window.
 
     Args:
         source: the stream whose attributes its arguments read.
-        shown: which of its events are looked at.
+        shown: the events of the window that are emitted.
     """
     name, arguments = window.window.native, window.arguments
     if name in _BY_TIME_ALONE:
@@ -152,27 +153,27 @@ def window_distribution(window: WindowPlan, source: str, shown: OutputEventType)
     if name == "externalTime":
         if shown is OutputEventType.CURRENT:
             return UNSPECIFIED
-        return single_partition("what leaves 'externalTime' is stamped by whichever event comes next")
+        return single_partition("events that leave 'externalTime' have the time of the next event of any key")
     if name == "timeBatch":
         if len(arguments) > 1 and isinstance(arguments[1], Const) and arguments[1].type is not AttributeType.BOOL:
             if _is_past(arguments[1]):
                 return UNSPECIFIED
             return single_partition(
-                "the first period of 'timeBatch' depends on how far its start lies behind the first event"
+                "the first period of 'timeBatch' depends on the distance of its start from the first event"
             )
-        return single_partition("the periods of 'timeBatch' without a start begin with the first event of all")
+        return single_partition("the periods of 'timeBatch' without a start begin with the first event of all keys")
     if name == "externalTimeBatch":
-        return single_partition("a batch of 'externalTimeBatch' ends with whichever event comes next")
+        return single_partition("a batch of 'externalTimeBatch' ends with the next event of any key")
     if name == "session":
         if len(arguments) > 1 and isinstance(arguments[1], Attr) and arguments[1].type in KEY_TYPES:
             key = arguments[1]
             return Distribution((plain_part(((source, key.name),), key.type),))
-        return single_partition("a 'session' without a key is that of all events")
-    return single_partition(f"what window '{window.window.full_name}' holds depends on all events")
+        return single_partition("a 'session' without a key is one for all events")
+    return single_partition(f"the content of window '{window.window.full_name}' depends on all events")
 
 
 def _is_past(start: Const) -> bool:
-    """Whether no event comes before a start of periods, so that all of them begin at full multiples from there."""
+    """Return whether no event precedes the start of periods, so that all begin at multiples from there."""
     return isinstance(start.value, int) and start.value <= 0
 
 
@@ -187,13 +188,13 @@ def _selection(query: QueryPlan, locate: Callable[[Attr], StreamAttribute | None
         return single_partition("it aggregates over all events, without 'group by'")
     if selector.group_by and (selector.has_aggregates or window is not None):
         names = ", ".join(attribute.name for attribute in selector.group_by)
-        found = partitioned_by(selector.group_by, locate, f"'group by {names}' groups by no key of the stream")
+        found = partitioned_by(selector.group_by, locate, f"'group by {names}' groups by no attribute of the stream")
     if selector.limit is not None or selector.offset:
-        # A chunk of one event's consequences is that event's; one of a timer's, or of a batch's, is everybody's.
+        # A chunk of one event has its key; a chunk of a timer or a batch has all keys.
         shared = window is not None and (window.window.batch or query.output.event_type is not OutputEventType.CURRENT)
         if shared or (window is not None and window.window.native in ("session", "delay")):
             word = "limit" if selector.limit is not None else "offset"
-            return single_partition(f"'{word}' looks at chunks in which the events of all keys meet")
+            return single_partition(f"'{word}' applies to chunks with the events of all keys")
     return found
 
 
@@ -202,7 +203,7 @@ def _rate(query: QueryPlan, locate: Callable[[Attr], StreamAttribute | None]) ->
     if rate is None:
         return UNSPECIFIED
     if isinstance(rate, (EventRate, TimeRate)) and rate.kind is RateKind.FIRST and query.selector.group_by:
-        return partitioned_by(query.selector.group_by, locate, "the rate counts groups of no key of the stream")
+        return partitioned_by(query.selector.group_by, locate, "the rate counts by no attribute of the stream")
     return single_partition("the output rate counts, or ticks, for all events")
 
 
@@ -225,20 +226,20 @@ def _join(join: JoinPlan, locate: Callable[[Attr], StreamAttribute | None]) -> D
         pairs = [(one, other) for one, other in pairs if one == other]
     types = {(side.source, attribute.name): attribute.type for side in sides for attribute in side.attributes}
     parts = tuple(plain_part(pair, types[pair[0]]) for pair in pairs if types[pair[0]] in KEY_TYPES)
-    return Distribution(parts) if parts else single_partition("its two sides meet by no equality of keys")
+    return Distribution(parts) if parts else single_partition("its two sides have no equality of keys")
 
 
 def join_distribution(window: WindowPlan) -> Distribution:
-    """By which keys a window separates that joins look into."""
+    """Return the distribution of a window that joins read."""
     if window.window.native == "time":
         return UNSPECIFIED
-    return single_partition(f"what window '{window.window.full_name}' shows a join depends on all events")
+    return single_partition(f"what a join sees in window '{window.window.full_name}' depends on all events")
 
 
 def equal_attributes(
     join: JoinPlan, locate: Callable[[Attr], StreamAttribute | None]
 ) -> list[tuple[StreamAttribute, StreamAttribute]]:
-    """Attributes of the left and of the right stream that must be equal."""
+    """Return the attributes of the left and the right stream that must be equal."""
     found = []
     for left, right in attribute_equalities(join.on):
         places = sorted(((side.slot, locate(side)) for side in (left, right)), key=lambda place: place[0])
@@ -249,7 +250,7 @@ def equal_attributes(
 
 
 def attribute_equalities(condition: TypedExpression | None) -> list[tuple[Attr, Attr]]:
-    """The pairs of attributes that a condition demands to be equal."""
+    """Return the pairs of attributes that a condition requires to be equal."""
     return [
         (node.left, node.right)
         for node in conjuncts(condition)
@@ -265,12 +266,12 @@ def attribute_equalities(condition: TypedExpression | None) -> list[tuple[Attr, 
 
 def _pattern(pattern: PatternPlan) -> Distribution:
     if pattern.is_sequence:
-        return single_partition("a sequence looks at every event")
+        return single_partition("a sequence reacts to every event")
     if pattern.max_partial_matches is not None:
         return single_partition("the partial matches of all keys are counted together")
     first = pattern.states[0]
     if any(state.again is not None for state in pattern.states[1:]):
-        return single_partition("'every' holds more than the first state")
+        return single_partition("'every' is not on the first state alone")
     if first.kind is not StateKind.STREAM:
         return single_partition("its first state is not one event")
     if first.again != 0:
@@ -285,11 +286,11 @@ def _pattern(pattern: PatternPlan) -> Distribution:
             parts.append(part)
     if parts:
         return Distribution(tuple(parts))
-    return single_partition("its states are not tied to the first one by an equality of keys")
+    return single_partition("its states have no equality of keys with the first one")
 
 
 def _followed(pattern: PatternPlan, first: int, position: int) -> KeyPart | None:
-    """The key that an attribute of the first event is, if every later event must have it."""
+    """Return the key of an attribute of the first event, if every later event must have the same value."""
     slots = pattern.slots
     type_ = slots[first].attributes[position].type
     place = {first: position}

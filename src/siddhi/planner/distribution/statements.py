@@ -1,8 +1,8 @@
-"""What an app says about each of its elements: state fits what says the same.
+"""The statement of each element of an app: state fits elements with the same statement.
 
-That is its text, without what tunes it and holds no state (``@purge``, ``@limit``), the attributes of the streams, tables and windows
-it names, the bodies of the script functions it calls, what incremental aggregators of extensions keep, and the time
-zone in which the app says that buckets begin.
+It is the text without annotations that hold no state (``@purge``, ``@limit``), the attributes of the streams, tables and windows
+that it names, the bodies of the script functions that it calls, the base values of incremental aggregators of extensions, and the
+time zone of buckets.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _CALLED = re.compile(r"(\w+)\s*\(")
 
 
 class Statements:
-    """What an app says.
+    """The statements of an app.
 
     Args:
-        plan: of the app.
+        plan: plan of the app.
 
     Attributes:
-        attributes: those of every stream, table and window, as a line each.
+        attributes: attributes of every stream, table and window, one line each.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -65,11 +65,11 @@ class Statements:
         }
 
     def of(self, node: Node) -> str:
-        """What is said about a definition, query or partition."""
+        """Return the statement of a definition, query or partition."""
         return self._of(node, [])
 
     def of_partition(self, node: Partition, plan: PartitionPlan, stateful: Sequence[bool]) -> str:
-        """What is said about a partition whose queries may change where they hold no state.
+        """Return the statement of a partition, whose stateless queries may change.
 
         Args:
             plan: its plan.
@@ -93,20 +93,20 @@ class Statements:
         try:
             return "\n".join([*read, to_siddhiql(node), *behind])
         except RecursionError:
-            # A chain of operators is a tree as deep as it is long: such a text is told apart by what it consists of.
+            # A chain of operators is a tree as deep as it is long, so its nodes stand for the text.
             return "\n".join([*read, *_names(node)])
 
 
 def executions_by_name(plan: Plan) -> Iterator[tuple[str, Query | Partition]]:
-    """The queries and partitions of the text by the names the plan gives them."""
+    """Return the queries and partitions of the text by the names that the plan gives them."""
     return ((planned.name, node) for planned, node in _planned(iter(plan.executions), plan.app.executions))
 
 
 def _planned(planned: Iterator[_Planned], nodes: Sequence[_Node]) -> Iterator[tuple[_Planned, _Node]]:
-    """What is planned, with the node of the text it belongs to."""
+    """Return each planned element with its node of the text."""
     for node in nodes:
         yield next(planned), node
-        # The queries inside a query are planned before it, each as one of its own.
+        # Inner queries are planned before the query that reads them, as queries of their own.
         inner = node.input if isinstance(node, Query) else None
         while isinstance(inner, AnonymousInput):
             yield next(planned), node
@@ -118,7 +118,7 @@ def _attribute_line(part: StreamPlan | TablePlan | NamedWindowPlan) -> str:
 
 
 def _untuned(node: Node) -> Node:
-    """A node without the annotations that may change while its state stays."""
+    """Return a node without the annotations that may change while the state stays."""
     if isinstance(node, (Partition, AggregationDefinition)):
         node = replace(node, annotations=_without(node.annotations, "purge"))
     if isinstance(node, Partition):
@@ -138,12 +138,12 @@ def _without(annotations: tuple[Annotation, ...], name: str) -> tuple[Annotation
 
 
 def _names(node: object) -> Iterator[str]:
-    """Everything a node consists of, as texts."""
+    """Yield everything a node consists of as texts."""
     return (type(item).__qualname__ if isinstance(item, Frozen) else str(item) for item in _items(node))
 
 
 def _called(node: object) -> Iterator[str]:
-    """The functions a node calls; those, too, of a condition that is written inside a text."""
+    """Yield the functions that a node calls, also in conditions inside strings."""
     for item in _items(node):
         if isinstance(item, FunctionCall) and item.namespace is None:
             yield item.name
@@ -152,7 +152,7 @@ def _called(node: object) -> Iterator[str]:
 
 
 def _items(node: object) -> Iterator[object]:
-    """A node and everything it consists of, in a loop: it may be as deep as it is long."""
+    """Yield a node and everything it consists of, without recursion: it may be as deep as it is long."""
     pending = [node]
     while pending:
         item = pending.pop()

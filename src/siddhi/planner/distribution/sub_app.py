@@ -1,8 +1,7 @@
-"""A part of an app as an app of its own: what is shipped to where that part runs.
+"""A sub-app: a part of an app as an app of its own, to be sent to where it runs.
 
-A fragment is text. It is planned again where it runs, from the same text by the same planner, so the plan there is the
-plan here; no plan has to be written down. Its queries all have names, its streams are all defined, and nothing in it
-reaches outside: sources, sinks and buffers stay behind.
+A sub-app is text. The same planner plans it again from the same text, so the plans are equal and none is serialized. All its
+queries have names, all its streams are defined, and it has no sources, sinks or buffers.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ __all__ = ["SubApp", "sub_app"]
 
 _FORMAT = 1
 _KEPT = ("description", "partialMatches", "limits")
-"""Annotations of the app that hold for each of its parts."""
+"""Annotations of the app that apply to each of its parts."""
 
 Schema = tuple[tuple[str, str], ...]
 
@@ -46,11 +45,11 @@ class SubApp:
 
     Attributes:
         text: a whole app in SiddhiQL.
-        names: of the elements in it, in text order.
-        inputs: attributes (name, type) of the streams that come from outside.
+        names: its elements, in text order.
+        inputs: attributes (name, type) of its input streams.
         outputs: attributes of the streams that its elements write, and of the fault streams of its streams.
-        tables: attributes of the tables that none of its elements writes: they are read only.
-        fills: by each of these that is not in a store, the stream whose events become its rows.
+        tables: attributes of its read-only tables.
+        fills: the stream that fills each read-only table that is not in a store.
     """
 
     text: str
@@ -62,11 +61,11 @@ class SubApp:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies what the fragment says, and how: 32 hexadecimal digits."""
+        """Identifies the text: 32 hexadecimal digits."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:32]
 
     def to_json(self) -> str:
-        """The fragment as text that :meth:`from_json` takes."""
+        """Return the sub-app as text for :meth:`from_json`."""
         return json.dumps(
             {
                 "format": _FORMAT,
@@ -81,21 +80,21 @@ class SubApp:
 
     @classmethod
     def from_json(cls, text: str) -> SubApp:
-        """What :meth:`to_json` wrote.
+        """Return the sub-app that :meth:`to_json` gave.
 
         Raises:
-            ValueError: it is something else, or of another format.
+            ValueError: the text is not a sub-app of this format.
         """
         data = json.loads(text)
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise ValueError(f"this is not a fragment of format {_FORMAT}")
+            raise ValueError(f"not a sub-app of format {_FORMAT}")
         try:
             schemas = {key: _schemas(data[key]) for key in ("inputs", "outputs", "tables")}
             return cls(
                 text=str(data["text"]), names=tuple(map(str, data["names"])), fills=dict(data["fills"]), **schemas
             )
         except (KeyError, TypeError) as error:
-            raise ValueError(f"the fragment is damaged: {error}") from error
+            raise ValueError(f"damaged sub-app: {error}") from error
 
 
 def _schemas(data: Mapping[str, Iterable[Iterable[str]]]) -> dict[str, Schema]:
@@ -103,17 +102,17 @@ def _schemas(data: Mapping[str, Iterable[Iterable[str]]]) -> dict[str, Schema]:
 
 
 def sub_app(plan: Plan, names: Iterable[str], *, timers: str = "exact") -> SubApp:
-    """The part of an app that consists of the named elements, and of the windows, aggregations and tables they use.
+    """Return the sub-app of the named elements, and of the windows, aggregations and tables they use.
 
-    Events of each stream that comes from outside drive its clock (playback).
+    Events of its input streams drive its clock (playback).
 
     Args:
-        plan: of the whole app.
-        names: of elements; see :func:`siddhi.planner.plan.elements.app_elements`.
+        plan: plan of the whole app.
+        names: names of elements; see :func:`siddhi.planner.plan.elements.app_elements`.
         timers: when timers run: ``"exact"`` or ``"jump"``.
 
     Raises:
-        ValueError: there is no such element, or one is asked for without the inner query it reads.
+        ValueError: there is no such element, or one is named without the inner query it reads.
     """
     elements = {element.name: element for element in app_elements(plan)}
     wanted = set(names)
@@ -134,7 +133,7 @@ def sub_app(plan: Plan, names: Iterable[str], *, timers: str = "exact") -> SubAp
 
 
 def _used(plan: Plan, elements: Mapping[str, AppElement], names: Iterable[str]) -> set[str]:
-    """Everything elements touch, what that touches included."""
+    """Return everything that elements use, directly or through others."""
     found: set[str] = set()
     pending = list(names)
     while pending:
@@ -147,7 +146,7 @@ def _used(plan: Plan, elements: Mapping[str, AppElement], names: Iterable[str]) 
 
 
 class _Builder:
-    """Makes the text of a fragment and says what goes in and out."""
+    """Builds the text of a sub-app and its inputs and outputs."""
 
     def __init__(self, plan: Plan, part: list[AppElement], rest: list[AppElement]) -> None:
         self.plan = plan
@@ -191,7 +190,7 @@ class _Builder:
         return [annotation for annotation in found if annotation is not None]
 
     def _inputs(self) -> list[str]:
-        """Streams that are read and not written here alone, in the order of the app."""
+        """Return the streams that are read and not filled here alone, in the order of the app."""
         outside = {name for name, stream in self.plan.streams.items() if stream.sources or name in self.fed_outside}
         return [
             name
@@ -233,7 +232,7 @@ class _Builder:
         for table, stream in fills.items():
             if stream in self.plan.streams:
                 raise ValueError(
-                    f"the rows of table '{table}' would come by stream '{stream}', which the app has already"
+                    f"the rows of table '{table}' need a stream '{stream}', which the app defines: rename that stream"
                 )
             yield StreamDefinition(stream, self.plan.tables[table].attributes)
 

@@ -1,4 +1,4 @@
-"""By which keys the use of written tables separates: where every access asks for one value of one column."""
+"""Distribution of written tables: by a column, if every access looks up one value of it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from siddhi.planner.plan.walk import walk
 __all__ = ["table_distributions"]
 
 Access = Mapping[int, KeyPart]
-"""One use of a table: the columns it finds rows by, or writes, with the key that holds the value."""
+"""One access to a table: the columns that it looks up or writes, with the key that holds the value."""
 
 
 def table_distributions(plan: Plan, elements: Iterable[AppElement]) -> dict[str, Distribution]:
-    """By which keys each element's use of the tables that the app writes separates, by the element's name."""
+    """Return the distribution of each element's use of written tables, by the element's name."""
     accesses: dict[str, dict[str, list[Access]]] = {}
     for element in elements:
         for table, access in _accesses(element):
@@ -41,8 +41,8 @@ def table_distributions(plan: Plan, elements: Iterable[AppElement]) -> dict[str,
             counted = single_partition(f"'@limit' counts the rows of table '{table}' together")
             found |= {name: combine(found.get(name, UNSPECIFIED), counted) for name in users}
             continue
-        # One column, the same for all: keys of two users are one key only if they are values of the same column.
-        # A primary key keeps one row for all keys, unless each of its values belongs to one of them.
+        # One column for all: keys of two elements are one key only if they are values of the same column. A primary key is
+        # unique over all keys, unless each of its values belongs to one of them.
         unique = plan.tables[table].primary_key
         columns = [
             column for column in unique or range(len(plan.tables[table].attributes)) if _by_column(users, column)
@@ -52,7 +52,7 @@ def table_distributions(plan: Plan, elements: Iterable[AppElement]) -> dict[str,
                 UNSPECIFIED
                 if columns
                 else single_partition(
-                    f"table '{table}' is written, and not every use of it asks for one value of the same column"
+                    f"table '{table}' is written, and not every access looks up one value of the same column"
                     + (" of its primary key" if unique else "")
                 )
             )

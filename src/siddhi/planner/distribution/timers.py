@@ -1,12 +1,12 @@
-"""What keeps the events of all keys in one queue, and is given events when that shows.
+"""Find elements that queue the events of all keys together and show it when late or timed events arrive.
 
-Batches, output rates and stream processors may put events out later than they came, with their own times. A window of time, or a pattern, that
-takes those lets each go behind the ones that came before it, whatever their keys: what it keeps does not separate, unless it
-stands in a partition and keeps the events of each key by themselves.
+Batches, output rates and stream processors may emit events later than they came, with their original times. A time window, or a
+pattern, removes such an event after those that came before it, whatever their keys. Its state can't be partitioned, except
+inside a partition, where each key has its own queue.
 
-What a timer puts out comes while other timers are due at the same time. A window of time then lets everything go that is due,
-of all keys, before its own timer does; and a batch takes the event as the last of a period if a timer is on its way, be it for
-another key, else as the first of the next. From outside nothing comes before all timers of its time have run.
+Events emitted by a timer arrive while other timers are due at the same time. A time window then removes all due events of all
+keys before its own timer fires. A batch takes the event as the last of a period if a timer is pending, even for another key, and
+otherwise as the first of the next one. Events from outside come after all timers of their time.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ __all__ = ["holds_back", "late_event_keepers", "woken_by_timers"]
 
 _QUEUES = ("time", "delay", "session")
 _PASS_AT_ONCE = ("time", "session", "timeLength")
-"""Windows driven by the clock that put out, by timers, what expires alone."""
+"""Windows driven by the clock whose timers emit only what expires."""
 _WOKEN = ("time", "delay", "timeBatch")
 
 
 def holds_back(query: QueryPlan) -> bool:
-    """Whether the output rate of a query puts events out later than they came."""
+    """Return whether the output rate of a query emits events later than they came."""
     return query.rate is not None and getattr(query.rate, "kind", None) is not RateKind.FIRST
 
 
 def late_event_keepers(elements: Sequence[AppElement]) -> frozenset[str]:
-    """The names of elements that keep for a time, those of all keys together, what comes behind its time."""
+    """Return the names of elements that queue late events of all keys together."""
     late = _late_streams(elements)
     return frozenset(element.name for element in elements if not late.isdisjoint(_kept(element, elements)))
 
@@ -81,7 +81,7 @@ def _queries(element: AppElement) -> Sequence[QueryPlan]:
 
 
 def _kept(element: AppElement, elements: Sequence[AppElement]) -> Iterator[str]:
-    """The streams whose events it keeps for a time, those of all keys in one queue."""
+    """Yield the streams whose events an element queues for all keys together."""
     if isinstance(element.plan, NamedWindowPlan):
         if element.plan.window.window.native in _QUEUES:
             fillers = [one for one in elements if one is not element and element.name in one.writes]
@@ -102,7 +102,7 @@ def _kept(element: AppElement, elements: Sequence[AppElement]) -> Iterator[str]:
 
 
 def woken_by_timers(elements: Sequence[AppElement]) -> frozenset[str]:
-    """The names of elements that share one queue among all keys and take what timers put out, so that it shows."""
+    """Return the names of elements whose common queue shows when events come from timers."""
     windows = {element.name: element.plan for element in elements if isinstance(element.plan, NamedWindowPlan)}
     timed = _timed_streams(elements, windows)
     return frozenset(
@@ -132,7 +132,7 @@ def _shows_who_wakes(query: QueryPlan, timed: Collection[str]) -> bool:
 
 
 def _timed_streams(elements: Sequence[AppElement], windows: Mapping[str, NamedWindowPlan]) -> set[str]:
-    """The streams with events that timers put out, be it through other elements."""
+    """Return the streams with events that timers emit, directly or through other elements."""
     found: set[str] = set()
     while True:
         more = {

@@ -1,1 +1,1 @@
-"""Streams as DataFrames, expressions and native steps as Catalyst plans."""
+"""Catalyst: streams as DataFrames, and expressions and Catalyst stages as Spark plans."""

@@ -1,4 +1,4 @@
-"""Incremental aggregations that the engine runs, in batch: every shard is asked for its rows when its input has ended."""
+"""Read incremental aggregations that the engine runs, in batch: every shard emits its rows at the end of its input."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["asking", "fragment_of", "read_from_fragment"]
 
 _ALL = "-9000000000000000000L, 9000000000000000000L"
 _LEFT_OUT = ("purge", "store", "partitionbyid")
-"""Annotations, in lower case, that take rows away from those who read, or keep them where other workers are too."""
+"""Annotations, in lower case, that hide rows from readers or store them where other workers do."""
 
 
 def fragment_of(layout: Layout, name: str) -> EngineFragment | None:
-    """The island that runs an aggregation; None where Catalyst does."""
+    """Return the fragment that runs an aggregation; None: Catalyst does."""
     return next((fragment for fragment in layout.fragments if name in fragment.names), None)
 
 
 def read_from_fragment(
     lowering: BatchLowering, fragment: EngineFragment, aggregation: AggregationPlan, duration: Duration
 ) -> DataFrame:
-    """The rows that a reader of the aggregation sees, all of them; a group is in one shard, so nothing is to be merged."""
+    """Return all rows of an aggregation; a group is in one shard, so nothing is merged."""
     program = asking(lowering.program(fragment), aggregation, duration)
     assert program.answer is not None
     places = zip(program.answer.union_indexes, aggregation.attributes, strict=True)
@@ -40,12 +40,12 @@ def read_from_fragment(
 
 
 def asking(program: FragmentProgram, aggregation: AggregationPlan, duration: Duration) -> FragmentProgram:
-    """The program of an island that puts out nothing but the rows of an aggregation, at the end.
+    """Return a program that emits the rows of an aggregation at the end, and nothing else.
 
     Args:
-        program: of the island that runs the aggregation.
-        aggregation: what is read.
-        duration: of the buckets.
+        program: program of the fragment with the aggregation.
+        aggregation: aggregation to read.
+        duration: duration of the buckets.
     """
     types = tuple(attribute.type for attribute in aggregation.attributes)
     union, (indexes,) = union_columns([types])
@@ -60,7 +60,7 @@ def asking(program: FragmentProgram, aggregation: AggregationPlan, duration: Dur
 
 
 def _kept_whole(text: str) -> str:
-    """An app whose aggregations keep all rows, in memory."""
+    """Return an app whose aggregations keep all rows, in memory."""
     app = parse(text)
     kept: list[AnyDefinition] = []
     for definition in app.definitions:

@@ -1,4 +1,4 @@
-"""Incremental aggregations as one group-by over all rows: batch, by Catalyst."""
+"""Incremental aggregations as one group-by over all rows, in batch."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 
 
 def duration_of(aggregation: AggregationPlan, per: str) -> Duration:
-    """The bucket length people write: ``'sec'``, ``'hour'``, ``'hours'``, ...
+    """Return the duration that ``'sec'``, ``'hour'``, ``'hours'`` ... name.
 
     Raises:
-        ValueError: the aggregation keeps no such buckets.
+        ValueError: the aggregation has no buckets of this duration.
     """
     word = per.strip().lower()
     names = {name: d for d in Duration for name in (d.value, f"{d.value}s", d.name.lower(), d.name.lower()[:-1])}
     found = names.get(word)
     if found not in aggregation.durations:
         kept = ", ".join(duration.value for duration in aggregation.durations)
-        raise ValueError(f"aggregation '{aggregation.id}' has no buckets per '{per}': it keeps {kept}")
+        raise ValueError(f"aggregation '{aggregation.id}' has no buckets per '{per}': use one of {kept}")
     return found
 
 
 def aggregated(aggregation: AggregationPlan, branches: Sequence[Branch], duration: Duration) -> DataFrame:
-    """The rows that a reader of the aggregation sees, all of them.
+    """Return all rows of an aggregation.
 
     Args:
-        aggregation: one that :func:`siddhi.spark.plan.catalyst_forms.native_aggregation` lets through.
-        branches: the rows of its input.
-        duration: of the buckets.
+        aggregation: an aggregation with a Catalyst form, see :func:`siddhi.spark.plan.catalyst_forms.catalyst_aggregation`.
+        branches: rows of its input.
+        duration: duration of the buckets.
     """
     width = len(aggregation.input.attributes)
     lowered = []
@@ -66,7 +66,7 @@ def aggregated(aggregation: AggregationPlan, branches: Sequence[Branch], duratio
         _base(base, lower(base.argument) if base.argument is not None else None, order).alias(f"v{base.position}")
         for base in aggregation.base_values
     ]
-    # Spark makes 0.0 of a key -0.0; the engine calls the group by the key of its first event.
+    # Spark groups -0.0 under 0.0; the engine names the group by the key of its first event.
     bases += [
         F.min_by(F.struct(lower(key).alias("value")), F.struct(*came))["value"].alias(f"first{n}")
         for n, key in enumerate(aggregation.group_by)
@@ -78,7 +78,7 @@ def aggregated(aggregation: AggregationPlan, branches: Sequence[Branch], duratio
 
 
 def _bucket(time: Column, duration: Duration) -> Column:
-    """Start of the bucket in ms; months and years by the calendar of GMT, whatever the session's zone."""
+    """Return the start of the bucket in ms; months and years follow the calendar of GMT, whatever the session's zone."""
     length = _LENGTHS.get(duration)
     if length is not None:
         return time - F.pmod(time, F.lit(length).cast("bigint"))
@@ -99,7 +99,7 @@ def _base(base: BaseValue, value: Column | None, order: Sequence[Column]) -> Col
     if base.kind is BaseKind.MAXIMUM:
         return F.max(value)
     if base.kind is BaseKind.DISTINCT:
-        # Null is a value like any other, and Spark leaves it out.
+        # Null counts as a value, which Spark's aggregates ignore.
         return F.count_distinct(value) + F.max(F.when(value.isNull(), 1).otherwise(0))
     return F.max_by(F.struct(value.alias("value")), F.struct(*order))["value"]
 
@@ -107,7 +107,7 @@ def _base(base: BaseValue, value: Column | None, order: Sequence[Column]) -> Col
 def _output(aggregation: AggregationPlan, output: OutputValue) -> Column:
     kind = SPARK_TYPES[output.attribute.type]
     if output.expression is not None:
-        # It reads base values only: rows have a column for each of them.
+        # The expression reads base values only: rows have a column for each.
         return Lowering(lambda attr: F.col(f"v{attr.position}"), F.col("bucket"))(output.expression).cast(kind)
     group = output.position - aggregation.first_group
     if 0 <= group < len(aggregation.group_by):

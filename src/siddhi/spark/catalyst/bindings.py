@@ -1,4 +1,4 @@
-"""What a user's DataFrame must look like to be a stream or a table, and how it becomes a base."""
+"""Check the DataFrames that streams and tables are bound to, and make bases of them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _ACCEPTED = {
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A stream's DataFrame. ``sequence``: columns that order rows of one ms; ``watermark``: grace for disorder; ``max_idle``:
-    how long it may be without rows before it holds nobody up any more; ``sources``: of which kind, where there are several."""
+    """A stream's DataFrame. ``sequence``: columns that order rows of one ms; ``watermark``: delay of late rows; ``max_idle``: idle
+    timeout; ``sources``: their types, if there are several."""
 
     stream: str
     frame: DataFrame
@@ -55,29 +55,29 @@ class Binding:
 
 
 def check_kinds(what: str, frame: object, **names: object) -> None:
-    """Whether arguments of a binding are of the kinds they should be.
+    """Check the types of a binding's arguments.
 
     Args:
-        what: is bound.
-        names: of columns, and lengths of time, each under the name of its argument; None: there is none.
+        what: what is bound.
+        names: names of columns and intervals by argument; None: not given.
 
     Raises:
-        TypeError: one is of another kind.
+        TypeError: an argument has another type.
     """
     if not isinstance(frame, DataFrame):
         of = f"{type(frame).__module__}.{type(frame).__qualname__}"
-        hint = ": spark.createDataFrame(...) makes one of it" if of.startswith(("pandas.", "pyarrow.")) else ""
-        raise TypeError(f"{what} is bound to a DataFrame of Spark, not to a {of}{hint}")
+        hint = ": convert it with spark.createDataFrame(...)" if of.startswith(("pandas.", "pyarrow.")) else ""
+        raise TypeError(f"{what} must be bound to a Spark DataFrame, not to a {of}{hint}")
     for name, value in names.items():
         if value is not None and not isinstance(value, str):
-            raise TypeError(f"{what} can't be bound: {name} is a text, not {value!r}")
+            raise TypeError(f"{what} can't be bound: {name} must be a string, not {value!r}")
 
 
 def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) -> None:
-    """Whether every attribute has a column of its type.
+    """Check that every attribute has a column of its type.
 
     Raises:
-        ValueError: one has not, or several; the message names all of them.
+        ValueError: one has none, or several; the message lists all of them.
     """
     fields = {field.name: field.dataType for field in frame.schema.fields}
     wrong = []
@@ -85,36 +85,36 @@ def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) 
         have = fields.get(attribute.name)
         wrong += _ambiguous(frame, attribute.name)
         if attribute.type is AttributeType.OBJECT:
-            wrong.append(f"attribute '{attribute.name}' is of type object, which no column holds")
+            wrong.append(f"attribute '{attribute.name}' has type object, and no column can")
         elif have is None:
             wrong.append(f"there is no column '{attribute.name}'{did_you_mean(attribute.name, fields)}")
         elif isinstance(have, T.StringType) and have != T.StringType():
-            wrong.append(f"column '{attribute.name}' compares by a collation ({have.simpleString()}), not exactly")
+            wrong.append(
+                f"column '{attribute.name}' has a collation ({have.simpleString()}), and strings compare exactly"
+            )
         elif not isinstance(have, _ACCEPTED[attribute.type]):
             want = SPARK_TYPES[attribute.type]
-            wrong.append(f"column '{attribute.name}' is {have.simpleString()} where the app says {want}")
+            wrong.append(f"column '{attribute.name}' has type {have.simpleString()}, and the app declares {want}")
     if wrong:
         raise ValueError(f"{what} can't be bound: {'; '.join(wrong)}")
 
 
 def _ambiguous(frame: DataFrame, name: str) -> list[str]:
-    """Why a column that is there can't be meant by its name; a clause, or nothing."""
+    """Return why an existing column is ambiguous; at most one clause."""
     times = frame.columns.count(name)
     if times > 1:
         return [f"there are {times} columns '{name}'"]
     alike = next((c for c in frame.columns if c != name and c.lower() == name.lower()), None)
     if not times or alike is None or tells_case(frame.sparkSession):
         return []
-    return [
-        f"columns '{name}' and '{alike}' differ by case alone, which Spark tells apart with spark.sql.caseSensitive=true only"
-    ]
+    return [f"columns '{name}' and '{alike}' differ in case only, which needs spark.sql.caseSensitive=true"]
 
 
 def check_sequence(what: str, frame: DataFrame, names: Sequence[str]) -> None:
-    """Whether rows of one ms can be ordered by these columns.
+    """Check that rows of one ms can be ordered by columns.
 
     Raises:
-        ValueError: one is not there, or twice, or holds no whole numbers; the message names all of them.
+        ValueError: a column is missing, ambiguous or not of integers; the message lists all of them.
     """
     fields = {field.name: field.dataType for field in frame.schema.fields}
     wrong = []
@@ -124,13 +124,13 @@ def check_sequence(what: str, frame: DataFrame, names: Sequence[str]) -> None:
             wrong.append(f"there is no column '{name}' for sequence{did_you_mean(name, fields)}")
         elif not isinstance(fields[name], _INTEGRAL):
             kind = fields[name].simpleString()
-            wrong.append(f"column '{name}' of sequence is {kind}; rows of one ms are ordered by whole numbers")
+            wrong.append(f"column '{name}' of sequence has type {kind}: expected integers, which order rows of one ms")
     if wrong:
         raise ValueError(f"{what} can't be bound: {'; '.join(wrong)}")
 
 
 def with_times(frame: DataFrame, column: str, what: str) -> DataFrame:
-    """The frame, which fails at a row that has no event time, whoever asks for the time."""
+    """Return a frame that fails on rows without event time when the time is read."""
     if not frame.schema[column].nullable:
         return frame
     message = F.lit(f"{what}: a row has no event time in column '{column}'")
@@ -139,10 +139,10 @@ def with_times(frame: DataFrame, column: str, what: str) -> DataFrame:
 
 
 def event_time(frame: DataFrame, column: str, what: str) -> Column:
-    """Event time in ms; a row without it fails the query.
+    """Return event time in ms; a row without it fails the query.
 
     Raises:
-        ValueError: the column is not a time, or there are several.
+        ValueError: the column is not a time, or is ambiguous.
     """
     fields = {field.name: field for field in frame.schema.fields}
     if column not in fields:
@@ -158,7 +158,7 @@ def event_time(frame: DataFrame, column: str, what: str) -> Column:
         millis = value.cast("bigint")
     else:
         raise ValueError(
-            f"{what} can't be bound: column '{column}' is {kind.simpleString()}; event time is a timestamp, or a bigint of ms"
+            f"{what} can't be bound: column '{column}' has type {kind.simpleString()}: expected a timestamp, or a bigint in ms"
         )
     if not fields[column].nullable:
         return millis
@@ -167,18 +167,18 @@ def event_time(frame: DataFrame, column: str, what: str) -> Column:
 
 
 def in_session_zone(frame: DataFrame, column: str) -> bool:
-    """Whether the times of a column are instants in the zone of the session alone."""
+    """Return whether the times of a column depend on the time zone of the session."""
     return isinstance(frame.schema[column].dataType, T.TimestampNTZType)
 
 
 def tells_case(spark: SparkSession) -> bool:
-    """Whether a session tells columns apart whose names differ by case alone."""
-    conf = getattr(spark, "conf", None)  # what only plans needs no session
+    """Return whether column names of a session are case-sensitive."""
+    conf = getattr(spark, "conf", None)  # planning alone needs no session
     return conf is not None and str(conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
 
 
 def event_timestamp(frame: DataFrame, column: str) -> Column:
-    """Event time as Spark's timestamp, for a watermark."""
+    """Return event time as Spark's timestamp, for a watermark."""
     value = _column(column)
     if isinstance(frame.schema[column].dataType, _INTEGRAL):
         return F.timestamp_millis(value.cast("bigint"))
@@ -186,20 +186,20 @@ def event_timestamp(frame: DataFrame, column: str) -> Column:
 
 
 def bound(binding: Binding, attributes: Sequence[Attribute], *, source: int, sequence: int) -> Base:
-    """The base of a bound stream.
+    """Return the base of a bound stream.
 
     Args:
-        source: the place of the stream in the app.
-        sequence: how many columns order rows of one ms; what the binding has not is 0.
+        source: position of the stream in the app.
+        sequence: number of columns that order rows of one ms; missing ones are 0.
     """
     frame = binding.frame
     columns = [F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(f"c{n}") for n, a in enumerate(attributes)]
     time = event_time(frame, binding.timestamp, f"stream '{binding.stream}'").alias(TIME)
     if binding.sequence:
-        # Nulls go first, in batch and in streams.
+        # Nulls first, in batch and in streams.
         order = [F.coalesce(_column(name).cast("bigint"), F.lit(_FIRST)) for name in binding.sequence]
     else:
-        # Arbitrary, but the same at every retry, and in every engine that is given the rows in this order.
+        # An arbitrary order, but the same in every attempt and every engine.
         order = [F.xxhash64(*(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]) for a in attributes))]
     order += [F.lit(0).cast("bigint")] * (sequence - len(order))
     named = [column.alias(f"{SEQUENCE}{n}") for n, column in enumerate(order)]
@@ -207,6 +207,6 @@ def bound(binding: Binding, attributes: Sequence[Attribute], *, source: int, seq
 
 
 def _column(name: str) -> Column:
-    """A column of a frame, whatever signs are in its name."""
+    """Return a column by name, whatever characters the name has."""
     quoted = name.replace("`", "``")
     return F.col(f"`{quoted}`")

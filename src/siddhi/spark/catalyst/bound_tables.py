@@ -1,4 +1,4 @@
-"""The tables that a user gives rows: DataFrames that are joined natively, or sent to the workers."""
+"""Tables with bound rows: DataFrames for Catalyst joins, or rows sent to the workers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _LIMIT = 256 << 20
 
 
 class BoundTables:
-    """Tables of an app by their DataFrames.
+    """The tables of an app by their DataFrames.
 
     Args:
-        plan: of the app.
-        read_only: the tables that no query writes.
+        plan: plan of the app.
+        read_only: tables that no query writes.
     """
 
     def __init__(self, plan: Plan, read_only: Collection[str]) -> None:
@@ -36,19 +36,19 @@ class BoundTables:
         self.frames: dict[str, DataFrame] = {}
 
     def bind(self, table: str, frame: DataFrame) -> None:
-        """Give a table its rows.
+        """Bind a table to its rows.
 
         Raises:
-            DefinitionNotExistError: there is no such table.
-            ValueError: the app writes it, or a column is missing or of another type.
-            TypeError: it is not a DataFrame of Spark.
+            DefinitionNotExistError: the app has no such table.
+            ValueError: the app writes the table, or a column is missing or has another type.
+            TypeError: the frame is not a Spark DataFrame.
         """
         if table not in self._plan.tables:
             raise DefinitionNotExistError(
                 f"{app_called(self._plan)} has no table '{table}'{did_you_mean(table, self._plan.tables)}"
             )
         if table not in self._read_only:
-            raise ValueError(f"table '{table}' is written by the app: it gets its rows there")
+            raise ValueError(f"table '{table}' is written by the app: insert rows by a stream instead")
         check_kinds(f"table '{table}'", frame)
         if frame.isStreaming:
             raise ValueError(
@@ -58,21 +58,21 @@ class BoundTables:
         self.frames[table] = frame
 
     def require(self, needed: Sequence[str]) -> None:
-        """See to it that these tables have rows.
+        """Check that tables have rows.
 
         Raises:
-            ValueError: some have none.
+            ValueError: some are not bound.
         """
         missing = [name for name in needed if name not in self.frames]
         if missing:
-            raise ValueError(f"no rows for table {', '.join(missing)}: call bind_table first")
+            raise ValueError(f"table {', '.join(missing)} has no rows: call bind_table first")
 
     def rows(self, name: str) -> bytes:
-        """The rows of a table as a stream of Arrow, as workers get them; Spark computes them now.
+        """Compute the rows of a table, and return them as an Arrow stream for the workers.
 
         Raises:
-            BadRowError: several have one primary key.
-            ValueError: they are more than is sent to every worker.
+            BadRowError: several rows share a primary key.
+            ValueError: the rows exceed the limit for workers.
         """
         attributes = self._plan.tables[name].attributes
         frame = self.frames[name].select(
@@ -84,8 +84,8 @@ class BoundTables:
             raise BadRowError(wrong)
         if table.nbytes > _LIMIT:
             raise ValueError(
-                f"table '{name}' has {table.nbytes >> 20} MB, more than the {_LIMIT >> 20} MB that are sent to every "
-                "worker: join it with Spark before the app, or write the join so that it runs natively"
+                f"table '{name}' has {table.nbytes >> 20} MB, more than the {_LIMIT >> 20} MB that are sent to every worker: join it "
+                "with Spark before the app, or write a join that Catalyst can run"
             )
         sink = io.BytesIO()
         with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:

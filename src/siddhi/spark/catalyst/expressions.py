@@ -1,7 +1,7 @@
-"""Typed expressions as Catalyst columns that give Siddhi's results, whether the session is in ANSI mode or not.
+"""Typed expressions as Catalyst columns with Siddhi's results, in ANSI mode and without.
 
-Nothing relies on Spark's coercion or its overflow rules: operands are cast, wrapping is computed, division by zero is made
-null before it happens. :mod:`siddhi.spark.plan.catalyst_expressions` says which expressions can be lowered.
+Nothing depends on Spark's coercion or overflow rules: operands are cast, wrapping is computed, and a zero divisor becomes
+null first. :mod:`siddhi.spark.plan.catalyst_expressions` decides which expressions can be lowered.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _INSTANCE_TYPES = {
 
 
 class Lowering:
-    """Lowers the expressions of one place.
+    """Lowers expressions.
 
     Args:
-        attribute: the column of an attribute.
-        timestamp: the column of the event's time in ms, for ``eventTimestamp()`` and the clock.
+        attribute: returns the column of an attribute.
+        timestamp: column of event time in ms, for ``eventTimestamp()`` and the clock.
     """
 
     def __init__(self, attribute: Callable[[Attr], Column], timestamp: Column | None = None) -> None:
@@ -62,11 +62,11 @@ class Lowering:
         self._timestamp = timestamp
 
     def __call__(self, expression: TypedExpression) -> Column:
-        """The column of an expression that :func:`siddhi.spark.plan.catalyst_expressions.why_not_native` lets through."""
+        """Return the column of an expression that Catalyst can compute."""
         return _RULES[type(expression)](self, expression)
 
     def call(self, node: Call) -> Column:
-        """A function; null results of bool functions are false, as in the engine."""
+        """Return a function; a null result of a bool function is false, as in the engine."""
         column = self._call(node)
         return keeps(column) if node.type is _BOOL else column
 
@@ -79,7 +79,7 @@ class Lowering:
             if arguments[0].type is not _INSTANCE_TYPES[name]:
                 return F.lit(False)
             return self(arguments[0]).isNotNull()
-        if name in ("eventTimestamp", "currentTimeMillis"):  # the clock is where the event is
+        if name in ("eventTimestamp", "currentTimeMillis"):  # the clock is at the event's time
             assert self._timestamp is not None
             return self._timestamp
         columns = [self(argument) for argument in arguments]
@@ -94,12 +94,12 @@ class Lowering:
 
 
 def keeps(condition: Column) -> Column:
-    """A condition of two values: null counts as false."""
+    """Return a two-valued condition: null counts as false."""
     return F.coalesce(condition, F.lit(False))
 
 
 def matches(lower: Lowering, expression: TypedExpression) -> Column:
-    """A condition for who takes null for false anyway: comparisons stay what Spark can look up by a hash, or hand to files."""
+    """Return a condition whose null counts as false; its comparisons stay plain, for hash joins and pushdown to files."""
     if isinstance(expression, And):
         return matches(lower, expression.left) & matches(lower, expression.right)
     if isinstance(expression, Comparison) and _found_in_files(expression):
@@ -108,10 +108,10 @@ def matches(lower: Lowering, expression: TypedExpression) -> Column:
 
 
 def _found_in_files(node: Comparison) -> bool:
-    """Whether readers of files that look a comparison up find all that it is true of.
+    """Return whether file readers that evaluate a comparison find every matching row.
 
-    To those of Parquet and ORC -0.0 is less than 0.0, so that they pass over a -0.0 where ``>= 0.0`` or ``== 0.0`` is asked
-    for. With ``>`` they find too much, which is compared again.
+    Parquet and ORC order -0.0 before 0.0, so ``>= 0.0`` and ``== 0.0`` would miss -0.0. With ``>`` they return too many rows, which
+    are filtered again.
     """
     operator = node.operator
     if operator is CompareOperator.NOT_EQUAL:
@@ -122,7 +122,7 @@ def _found_in_files(node: Comparison) -> bool:
 
 
 def _may_be_zero(side: TypedExpression) -> bool:
-    """Whether this is one value for all rows and may be zero."""
+    """Return whether an expression is one value for all rows that may be zero."""
     while isinstance(side, Widen):
         side = side.operand
     if isinstance(side, Const):
@@ -134,7 +134,7 @@ def _may_be_zero(side: TypedExpression) -> bool:
 
 
 def _wrap_int(value: Column) -> Column:
-    """The low 32 bits of a long."""
+    """Return the low 32 bits of a long."""
     return F.shiftright(F.shiftleft(value, 32), 32).cast("int")
 
 
@@ -146,7 +146,7 @@ def _decimal(text: str) -> Column:
 
 
 def wrap_decimal(value: Column) -> Column:
-    """The low 64 bits of a decimal(38,0)."""
+    """Return the low 64 bits of a decimal(38,0)."""
     shifted = (value + _decimal(_TWO_63)).cast("decimal(38,0)")
     return (F.pmod(shifted, _decimal(_TWO_64)).cast("decimal(38,0)") - _decimal(_TWO_63)).cast("bigint")
 
@@ -188,11 +188,11 @@ def _long_arithmetic(operator: MathOperator, left: Column, right: Column) -> Col
     if operator is MathOperator.MOD:
         return left % _nullif_zero(right, _LONG)
     if operator is MathOperator.DIVIDE:
-        # MIN / -1 is MIN: the one quotient that no long holds.
+        # MIN / -1 is MIN: the one quotient that overflows.
         negated = F.coalesce(F.try_subtract(F.lit(0).cast("bigint"), left), left)
         return F.when(right == F.lit(-1), negated).otherwise(_quotient(left, _nullif_zero(right, _LONG)))
     tried = _TRY[operator](left, right)
-    # Null is an overflow, or a null operand; the product of two longs has at most 38 digits.
+    # Null means overflow or a null operand; the product of two longs has at most 38 digits.
     exact = _EXACTLY[operator](left.cast("decimal(20,0)"), right.cast("decimal(20,0)")).cast("decimal(38,0)")
     return F.coalesce(tried, F.when(left.isNotNull() & right.isNotNull(), wrap_decimal(exact)))
 
@@ -205,7 +205,7 @@ def _floating_arithmetic(operator: MathOperator, left: Column, right: Column, ty
     elif operator is MathOperator.MULTIPLY:
         result = left * right
     elif operator is MathOperator.DIVIDE:
-        result = left / _nullif_zero(right, type_)  # in double, which rounds a quotient of singles the same
+        result = left / _nullif_zero(right, type_)  # in double, which rounds quotients of singles alike
     else:
         result = left % _nullif_zero(right, type_)
     return result.cast(SPARK_TYPES[type_])
@@ -222,7 +222,7 @@ def _arithmetic(lower: Lowering, node: Arithmetic) -> Column:
 
 def _constant(_: Lowering, node: Const) -> Column:
     if node.type is _LONG or node.type is _INT:
-        # Python's ints carry no width, and a literal of MIN can't be written as a positive number negated.
+        # Python ints have no width, and the literal MIN is not a negated positive number.
         return F.lit(str(node.value)).cast(SPARK_TYPES[node.type])
     return F.lit(node.value).cast(SPARK_TYPES[node.type])
 
@@ -245,12 +245,12 @@ def _comparison(lower: Lowering, node: Comparison) -> Column:
 
 
 def _compared(lower: Lowering, node: Comparison) -> Column:
-    """Null where an operand is."""
+    """Return a comparison that is null if an operand is."""
     left, right = lower(node.left), lower(node.right)
     compared = _COMPARE[node.operator](left, right)
     differs = node.operator is CompareOperator.NOT_EQUAL
     if node.operand_type in (_FLOAT, _DOUBLE):
-        # To Spark NaN equals itself and is greater than all numbers.
+        # For Spark, NaN equals itself and is the greatest number.
         for operand, column in ((node.left, left), (node.right, right)):
             if isinstance(operand, Const) and operand.value == operand.value:
                 continue
@@ -290,13 +290,13 @@ def _convert(value: Column, source: AttributeType, target: AttributeType) -> Col
 def _widened(value: Column, source: AttributeType, target: AttributeType) -> Column:
     wide = value.cast(SPARK_TYPES[target])
     if target is _FLOAT and source in (_INT, _LONG):
-        # Catalyst takes a cast to single precision that is cast on to double for one to double; behind a sum it does not.
+        # Catalyst merges a cast to single with one on to double, but not after a sum.
         return wide + F.lit(0.0).cast("float")
     return wide
 
 
 def _saturated(value: Column, target: AttributeType) -> Column:
-    """A floating-point number as a whole one: towards zero, NaN is 0, what does not fit is the nearest that does."""
+    """Return a floating-point number as an integer: truncated, NaN is 0, saturated at the limits."""
     bits = 32 if target is _INT else 64
     least, most = F.lit(-(2.0 ** (bits - 1))), F.lit(2.0 ** (bits - 1))
     name = SPARK_TYPES[target]
@@ -311,7 +311,7 @@ def _saturated(value: Column, target: AttributeType) -> Column:
 
 @functools.cache
 def _digits() -> tuple[str, str]:
-    """The decimal digits of all scripts that Java reads, one UTF-16 unit each, and what they stand for."""
+    """Return the decimal digits of all scripts that Java reads, one UTF-16 unit each, and their values."""
     found = [
         (chr(code), str(unicodedata.decimal(chr(code))))
         for code in range(0x80, 0x10000)
@@ -321,7 +321,7 @@ def _digits() -> tuple[str, str]:
 
 
 def _parsed(text: Column, target: AttributeType) -> Column:
-    """Text as a whole number: an optional sign and digits of any script, nothing else."""
+    """Return text as an integer: an optional sign and digits of any script, nothing else."""
     name = SPARK_TYPES[target]
     digits, values = _digits()
     ascii_only = text.rlike(r"\A[+-]?[0-9]+\z")

@@ -1,4 +1,4 @@
-"""The rows that go into an island: of all its inputs, with shard, order and the columns of its door; every base read once."""
+"""Rows of an engine fragment: of all its inputs, with shard, order and input columns; every base is read once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["TICK", "fragment_rows", "input_columns", "shard_of", "shard_of_row",
 
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 TICK = -1
-"""The number of an input that is nothing but time."""
+"""Input number of clock ticks."""
 
 
 def fragment_rows(
@@ -36,13 +36,13 @@ def fragment_rows(
     shards: int,
     bound: Collection[str],
 ) -> DataFrame:
-    """Columns shard, ``__t``, source, ``__seq0..n``, place, and ``d0..n`` of the door.
+    """Return columns shard, ``__t``, source, ``__seq0..n``, place, and ``d0..n`` of the input schema.
 
     Args:
-        branches: the rows of a stream.
-        places: of the elements in the text, by name.
-        shards: how many there are.
-        bound: the streams that rows come from.
+        branches: returns the rows of a stream.
+        places: positions of the elements in the text, by name.
+        shards: number of shards.
+        bound: streams that are bound.
     """
     by_base: dict[int, list[tuple[int, Branch, tuple[int, ...]]]] = {}
     bases: dict[int, Base] = {}
@@ -68,7 +68,7 @@ def fragment_rows(
         if len(found) == 1:
             frame = found[0][1].rows(*carried, *made[0])
         else:
-            # One pass: every row becomes as many as branches let it through.
+            # One pass: every row becomes one row per branch that it passes.
             options = [
                 F.struct(*columns) if branch.condition is None else F.when(branch.condition, F.struct(*columns))
                 for (_, branch, _), columns in zip(found, made, strict=True)
@@ -99,10 +99,10 @@ def _columns(
 def shards_of_row(
     fragment: EngineFragment, program: FragmentProgram, plan: Plan, number: int, branch: Branch, shards: int, first: int
 ) -> Column:
-    """The shards that rows of one input go to, as an array.
+    """Return the shards of the rows of one input, as an array.
 
     Args:
-        first: the first one of the island.
+        first: number of the fragment's first shard.
     """
     keys = () if number == TICK or fragment.key is None else fragment.key.streams[program.inputs[number][0]]
     if keys is None:
@@ -116,7 +116,7 @@ def shards_of_row(
 def shard_of_row(
     fragment: EngineFragment, program: FragmentProgram, plan: Plan, number: int, branch: Branch, shards: int, first: int
 ) -> Column:
-    """The shard that rows of one input go to, where it is one."""
+    """Return the shard of the rows of one input, if it is one."""
     shard = _one_shard(fragment, program, plan, number, branch, shards)
     return shard + F.lit(first) if first else shard
 
@@ -124,7 +124,7 @@ def shard_of_row(
 def shards_of_labels(
     ranges: Sequence[tuple[str, TypedExpression]], columns: Sequence[Column], shards: int, first: int = 0
 ) -> Column:
-    """The shards of the labels whose conditions hold, each once, as an array."""
+    """Return the shards of the labels whose conditions hold, each once, as an array."""
     lower = lowering_over(columns)
     by_shard: dict[int, Column] = {}
     for label, condition in ranges:
@@ -134,8 +134,8 @@ def shards_of_labels(
 
 
 def input_columns(program: FragmentProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
-    """The columns of the door for rows of one input."""
-    nothing = F.lit(None)  # once: each column is a call to the JVM
+    """Return the columns of the input schema for rows of one input."""
+    nothing = F.lit(None)  # shared: each column is a call of the JVM
     if number == TICK:
         return [F.lit(TICK).cast("int"), *(nothing.cast(SPARK_TYPES[AttributeType(k)]) for k in program.kinds[1:])]
     stream, indexes = program.inputs[number]
@@ -158,7 +158,7 @@ def _one_shard(
         return _any_shard(branch, shards) if fragment.stateless else F.lit(0)
     stream = program.inputs[number][0]
     keys = fragment.key.streams[stream]
-    assert keys is not None, "what goes to all shards has none of its own"
+    assert keys is not None, "a multicast stream has no key"
     if not keys:
         return _any_shard(branch, shards)
     lower = lowering_over(branch.columns)
@@ -167,15 +167,15 @@ def _one_shard(
 
 
 def _any_shard(branch: Branch, shards: int) -> Column:
-    """Spreads rows; the same row goes the same way at every retry."""
+    """Return a shard that is derived from the row, so it is the same in every attempt."""
     return F.pmod(F.xxhash64(*branch.columns), F.lit(shards).cast("bigint")).cast("int")
 
 
 def shard_of(keys: Sequence[tuple[Column, TypedExpression]], shards: int) -> Column:
-    """The shard of a key: what is equal, to a partition as text or to a comparison as value, has one shard."""
+    """Return the shard of a key; keys that are equal as text or as values have one shard."""
     texts = []
     for column, expression in keys:
-        # 0.0 and -0.0 are one group, though their texts differ; a sum with 0.0 is never -0.0.
+        # 0.0 and -0.0 are one group with two texts; a sum with 0.0 is never -0.0.
         value = column + F.lit(0.0).cast(SPARK_TYPES[expression.type]) if expression.type in _FLOATING else column
         texts.append(value.cast("string"))
     return F.pmod(F.xxhash64(*texts), F.lit(shards).cast("bigint")).cast("int")

@@ -1,8 +1,8 @@
 """Streams as DataFrames: bases that are read once, and branches of them.
 
-A branch is a condition and columns over a base, so that queries which only filter and project add expressions and no
-operator; several branches of one base are one pass over it. ``path`` tells in which order the embedded engine would have
-met the rows that come of one row: the places of the queries it went through, compared as tuples.
+A branch is a condition and columns over a base, so queries that only filter and project add expressions and no operator, and
+several branches of a base are one pass over it. ``path`` has the positions of the queries that a row passed; compared as
+tuples, paths order the rows of one input row as the embedded engine does.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ __all__ = ["SEQUENCE", "SOURCE", "TIME", "Base", "Branch", "attribute_column", "
 TIME = "__t"
 """Event time in ms since 1970."""
 SOURCE = "source"
-"""The column that orders rows of different streams that have the same time."""
+"""Column that orders rows of one time from different streams."""
 SEQUENCE = "__seq"
-"""Start of the names of the columns that order rows of one ms."""
+"""Prefix of the columns that order rows of one ms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Base:
     """A DataFrame with the columns ``c0`` to ``cn``, ``__t``, and ``__seq0`` to ``__seqn``.
 
-    ``source`` orders rows of different bases that have the same time; None: the column ``source`` does.
+    ``source`` orders rows of one time from different bases; None: the column ``source`` does.
     """
 
     frame: DataFrame
@@ -38,7 +38,7 @@ class Base:
     sequence: int
 
     def order(self, sequence: int) -> list[Column]:
-        """Time, source, and this many columns ``__seq``; what the base has not is 0."""
+        """Return time, source, and a number of columns ``__seq``; missing ones are 0."""
         source = F.col(SOURCE) if self.source is None else F.lit(self.source).alias(SOURCE)
         order = [
             F.col(f"{SEQUENCE}{n}") if n < self.sequence else F.lit(0).cast("bigint").alias(f"{SEQUENCE}{n}")
@@ -49,7 +49,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branch:
-    """Rows of a base that fulfil a condition (None: all; null counts as false), as columns."""
+    """Rows of a base that meet a condition (None: all; null counts as false), as columns."""
 
     base: Base
     columns: tuple[Column, ...]
@@ -57,26 +57,26 @@ class Branch:
     path: tuple[int, ...] = ()
 
     def rows(self, *columns: Column) -> DataFrame:
-        """The rows, as these columns."""
+        """Return the rows as these columns."""
         frame = self.base.frame if self.condition is None else self.base.frame.where(self.condition)
         return frame.select(*columns)
 
 
 def attribute_column(position: int) -> Column:
-    """The column of a base that holds an attribute."""
+    """Return the column of a base with an attribute."""
     return F.col(f"c{position}")
 
 
 def values_as_order(columns: Sequence[Column]) -> list[Column]:
-    """What orders rows that nothing else does, the same at every retry: their values, nulls behind the others, as in engines
-    over streams."""
+    """Return values that order rows when nothing else does, the same in every attempt: nulls last, as in engines over
+    streams."""
     return [field for column in columns for field in (column.isNull(), column)]
 
 
 def frame_of(
     branches: Sequence[Branch], attributes: Sequence[Attribute], *, timestamp: str | None = None
 ) -> DataFrame | None:
-    """The branches of a stream as one DataFrame with its attributes; None where there are none."""
+    """Return the branches of a stream as one DataFrame with its attributes; None: there are none."""
     frames = []
     for branch in branches:
         columns = [

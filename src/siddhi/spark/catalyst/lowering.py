@@ -1,4 +1,4 @@
-"""The layout of an app, over bound DataFrames, as DataFrames of its streams."""
+"""Lower a layout over batch DataFrames to DataFrames of its streams."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["BatchLowering", "Settings", "release_all"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How an app is lowered; see :class:`siddhi.spark.SparkRuntime`."""
+    """Options of lowering; see :class:`siddhi.spark.SparkRuntime`."""
 
     shards: int = 64
     exact_floats: bool = False
@@ -38,16 +38,16 @@ class Settings:
 
 
 class BatchLowering:
-    """Lowers an app over DataFrames that end.
+    """Lowers an app over batch DataFrames.
 
     Args:
-        plan: of the app.
-        layout: of the plan.
-        bindings: by stream.
-        tables: DataFrames of tables that are only read, with the attributes' columns.
-        settings: how.
-        table_rows: the rows of a table as an Arrow stream.
-        wanted: the streams that somebody wants out of islands; others stay inside.
+        plan: plan of the app.
+        layout: layout of the plan.
+        bindings: bindings by stream.
+        tables: DataFrames of read-only tables, with the columns of their attributes.
+        settings: options.
+        table_rows: returns the rows of a table as an Arrow stream.
+        wanted: output streams of fragments that are wanted; others stay inside.
     """
 
     def __init__(
@@ -83,13 +83,13 @@ class BatchLowering:
         self.cache_fragments = False
 
     def branches(self, stream: str) -> list[Branch]:
-        """The rows of a stream; nothing where nobody fills it."""
+        """Return the rows of a stream; none if nothing fills it."""
         if stream not in self._branches:
             self._branches[stream] = self._made(stream)
         return self._branches[stream]
 
     def _into(self, fragment: EngineFragment) -> Callable[[str], list[Branch]]:
-        """The rows of a stream on their way into an island, which may add to the stream itself."""
+        """Return a function for the rows of a stream that enter a fragment, which may add to the stream itself."""
         return lambda stream: self._made(stream, fragment) if stream in fragment.produced else self.branches(stream)
 
     def _made(self, stream: str, besides: EngineFragment | None = None) -> list[Branch]:
@@ -99,7 +99,7 @@ class BatchLowering:
                 continue
             if isinstance(step, EngineFragment) and stream in step.produced:
                 if stream in step.inputs:
-                    return self._from_fragment(step, stream)  # all of it went through the island
+                    return self._from_fragment(step, stream)  # the fragment reads and writes the stream
                 found += self._from_fragment(step, stream)
             elif isinstance(step, CatalystStage) and stream in step.element.writes:
                 found += self._require_catalyst(step)
@@ -129,14 +129,14 @@ class BatchLowering:
         )
         return once_per_key(frame, table)
 
-    # --- islands
+    # --- engine fragments
 
     def _from_fragment(self, fragment: EngineFragment, stream: str) -> list[Branch]:
         number = self._layout.fragments.index(fragment)
         if number not in self._fragment_bases:
             fed = any(self._into(fragment)(name) for name in fragment.inputs)
             if not fed and not self.program(fragment).ticks:
-                return []  # nothing is bound that it reads
+                return []  # nothing it reads is bound
             refuse_stored_aggregations(self._plan, [fragment])
             frame = self.run_fragment(fragment, self.program(fragment))
             if self.cache_fragments:
@@ -154,7 +154,7 @@ class BatchLowering:
         return [Branch(base, tuple(attribute_column(index) for index in shape.union_indexes), condition)]
 
     def outputs_of(self, fragment: EngineFragment) -> list[str]:
-        """What leaves the island: what somebody wants, or another step reads."""
+        """Return the outputs of a fragment that are wanted or that another step reads."""
         read = {
             stream
             for step in self._layout.steps
@@ -170,12 +170,12 @@ class BatchLowering:
         ]
 
     def program(self, fragment: EngineFragment) -> FragmentProgram:
-        """What the island's workers are sent, without the rows of tables."""
+        """Return the program of a fragment, without the rows of tables."""
         leaving, shards = self.outputs_of(fragment), self._settings.shards
         return write_program(self._plan, fragment, leaving, ordered=fragment.ordered, shards=shards)
 
     def run_fragment(self, fragment: EngineFragment, program: FragmentProgram) -> DataFrame:
-        """What a program puts out that runs an island: the columns out, time, sequence, and those of the program's slots."""
+        """Return the output of a program: the columns out, time, sequence, and the union columns."""
         number = self._layout.fragments.index(fragment)
         feeds = tuple(
             TableRows(stream, self._table_rows(name)) for name, stream in program.fills if name in self._tables
@@ -194,7 +194,7 @@ class BatchLowering:
         columns_ = [F.col(f"d{n}") for n in range(len(program.columns))]
         union = [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.union_types)]
         order = [F.col(TIME), F.col(SOURCE), *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)), F.col("place")]
-        # Compared where nothing else decides, so that work that is done again comes out the same.
+        # Ties are ordered by value, so that repeated work gives the same result.
         ties = [column.asc_nulls_last() for column in columns_]
         carried = None
         placed = any(shape.trace is not None for shape in program.outputs)
@@ -212,7 +212,7 @@ class BatchLowering:
         sent += columns_
         if fragment.stateless:
             if any(element.reads_clock for element in fragment.elements):
-                rows = rows.sortWithinPartitions(F.col(TIME))  # so that the clock, which never goes back, is at the row
+                rows = rows.sortWithinPartitions(F.col(TIME))  # the clock never goes back, and must be at each row
             out = rows.select(*sent).mapInArrow(unsorted_rows(program, f"{self._name} {number}", carried), schema)
         else:
             partitions = 1 if fragment.is_single else self._partitions(rows)
@@ -229,7 +229,7 @@ class BatchLowering:
         return out
 
     def _sort_prefix(self) -> Column:
-        """Shard and event time as one number: Spark's sort compares the rows themselves only where the first key is equal."""
+        """Return shard and event time as one number: Spark compares whole rows only if this prefix is equal."""
         bits = min(47, 62 - self._settings.shards.bit_length())
         time = F.least(F.greatest(F.col(TIME), F.lit(0).cast("bigint")), F.lit((1 << bits) - 1))
         return F.shiftleft(F.col("shard").cast("bigint"), bits) + time
@@ -241,7 +241,7 @@ class BatchLowering:
         return min(self._settings.shards, int(conf))
 
     def _clock(self, pick: Callable[[Column], Column]) -> Column:
-        """The first or last event time of all bound streams, read when the query runs."""
+        """Return the first or last event time of all bound streams, read when the query runs."""
         times = [base.frame.select(TIME) for base in self._bound.values()]
         union = times[0]
         for other in times[1:]:
@@ -249,17 +249,17 @@ class BatchLowering:
         return union.agg(pick(F.col(TIME)).alias("clock")).scalar()
 
     def last_time(self) -> Column:
-        """The last event time of all bound streams."""
+        """Return the last event time of all bound streams."""
         return self._clock(F.max)
 
     def release(self) -> None:
-        """Let go of what was cached."""
+        """Release the cached rows."""
         for frame in self._cached:
             frame.unpersist()
         self._cached.clear()
 
 
 def release_all(cached: list[BatchLowering]) -> None:
-    """Let go of what these have cached, and forget them."""
+    """Release the caches of these lowerings, and forget them."""
     while cached:
         cached.pop().release()

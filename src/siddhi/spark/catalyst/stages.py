@@ -1,4 +1,4 @@
-"""Native steps: filters and projections as expressions, joins with tables, tumbling windows and aggregations as operators."""
+"""Catalyst stages: filters and projections as expressions; table joins, tumbling windows and aggregations as operators."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _GROUP = "__group"
 
 
 def lowering_over(columns: Sequence[Column]) -> Lowering:
-    """Lowers expressions that read a branch."""
+    """Return a lowering of expressions that read a branch."""
     return Lowering(lambda attr: columns[attr.position], F.col(TIME))
 
 
 def filtered(branch: Branch, handlers: Sequence[HandlerPlan]) -> Branch:
-    """The branch behind filters."""
+    """Return a branch after filters."""
     lower = lowering_over(branch.columns)
     condition = branch.condition
     for handler in handlers:
@@ -36,7 +36,7 @@ def filtered(branch: Branch, handlers: Sequence[HandlerPlan]) -> Branch:
 
 
 def project(query: QueryPlan, branch: Branch, place: int) -> Branch:
-    """A query that filters and projects, which stands at this place of the app."""
+    """Return a branch after a query that filters and projects; ``place``: position of the query in the app."""
     assert isinstance(query.input, SingleInputPlan)
     kept = filtered(branch, (*query.input.before, *query.input.after))
     return _selected(query, kept, lowering_over(kept.columns), place)
@@ -57,16 +57,16 @@ def _selected(query: QueryPlan, kept: Branch, lower: Lowering, place: int) -> Br
 
 
 def carried(base: Base) -> list[Column]:
-    """The columns of time and order."""
+    """Return the columns of time and order."""
     order = base.order(base.sequence)
     return order if base.source is None else [order[0], *order[2:]]
 
 
 def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[str], DataFrame]) -> Branch:
-    """A stream joined with a table that nobody writes: the table is sent to all workers.
+    """Join a stream with a read-only table, which is broadcast.
 
     Args:
-        table: the DataFrame of a table by its name, with the columns ``c0`` to ``cn``.
+        table: returns the DataFrame of a table, with the columns ``c0`` to ``cn``.
     """
     join = query.input
     assert isinstance(join, JoinPlan)
@@ -90,13 +90,13 @@ def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[st
     return _selected(query, Branch(joined, (), None, branch.path), lower, place)
 
 
-# --- group-bys; Spark and the engine both take -0.0 for 0.0 as a key, and all NaN for one
+# --- group-bys; for Spark and the engine, -0.0 and 0.0 are one key, and so are all NaN
 
 
 def total(value: Column, type_: AttributeType) -> Column:
-    """``sum``: of whole numbers wrapped to a long, of others a double."""
+    """Return ``sum``: of integers wrapped to a long, of other numbers a double."""
     if type_ is AttributeType.INT:
-        return F.sum(value.cast("bigint"))  # 2^31 rows of the greatest int are the first that do not fit
+        return F.sum(value.cast("bigint"))  # overflows after 2^31 rows of the largest int at the earliest
     if type_ is AttributeType.LONG:
         return wrap_decimal(F.sum(value.cast("decimal(38,0)")))
     return F.sum(value.cast("double"))
@@ -118,15 +118,15 @@ def _aggregated(expression: Aggregate, lower: Lowering) -> Column:
 
 
 def _latest(value: Column, order: Column) -> Column:
-    """The value of the last event, null included."""
+    """Return the value of the last event, null included."""
     return F.max_by(F.struct(value.alias("value")), order)["value"]
 
 
 def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: Column | None) -> Branch:
-    """``timeBatch`` with a start, aggregated by group.
+    """Lower ``timeBatch`` with a start, aggregated by group.
 
     Args:
-        end: the last event time of all streams in ms: batches that end behind it are not put out; None: all are.
+        end: last event time of all streams in ms; batches that end later are not emitted. None: all are.
     """
     source = query.input
     assert isinstance(source, SingleInputPlan)
@@ -148,7 +148,7 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: C
     read_keys = {key.position for key in query.selector.group_by}
 
     def latest(expression: TypedExpression) -> Column:
-        # What rows are grouped by is the same in each of them.
+        # Group keys are the same in each row.
         is_key = isinstance(expression, Attr) and expression.position in read_keys
         return _latest(lower(expression), F.struct(*order, *(() if is_key else values)))
 
@@ -179,7 +179,7 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: C
 
 
 def _period(rows: DataFrame, period: int, start: int) -> Column:
-    """Where the period of a row begins. The first one is longer where the start lies behind the first event."""
+    """Return the start of a row's period. The first period is longer if the start is after the first event."""
     begin = F.col(TIME) - F.pmod(F.col(TIME) - F.lit(start), F.lit(period).cast("bigint"))
     if start <= 0:
         return begin

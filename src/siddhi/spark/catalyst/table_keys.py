@@ -1,4 +1,4 @@
-"""Tables that only get their rows from a DataFrame: one row for each primary key, or the same error wherever they are read."""
+"""Check that the bound rows of a table have unique primary keys; the error is the same wherever they are read."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 
 
 def _told(table: TablePlan) -> str:
-    """What the error says before the values of the key."""
+    """Return the error up to the values of the key."""
     names = ", ".join(table.attributes[place].name for place in table.primary_key)
-    return f"table '{table.id}' is bound to rows of which several have the primary key {names} = "
+    return f"table '{table.id}' is bound to several rows with the primary key {names} = "
 
 
 def once_per_key(frame: DataFrame, table: TablePlan) -> DataFrame:
-    """The rows of a table, which fail where two of them have one key; null is a key like any other.
+    """Return the rows of a table, which fail if two share a primary key; null is a key like any other.
 
     Args:
-        frame: with the columns ``c0`` to ``cn``.
-        table: its plan.
+        frame: a DataFrame with the columns ``c0`` to ``cn``.
+        table: plan of the table.
     """
     if not table.primary_key:
         return frame
     keys = [F.col(f"c{place}").alias(f"k{n}") for n, place in enumerate(table.primary_key)]
-    # What goes out is not a grouping key, and what is told no column that goes out: Spark tries conditions on those, also
-    # that they are not null, before it counts the rows.
+    # The output is no grouping key and the error no output column: Spark pushes conditions on those, even null checks, below
+    # the count.
     held = [F.first(F.col(f"c{n}")).alias(f"r{n}") for n in range(len(table.attributes))]
     grouped = frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("rows"), F.first(F.struct(*keys)).alias("key"), *held)
     shown = [_shown(F.col(f"key.k{n}"), table.attributes[place].type) for n, place in enumerate(table.primary_key)]
@@ -49,11 +49,11 @@ def _shown(value: Column, type_: AttributeType) -> Column:
 
 
 def key_of_several(rows: pa.Table, table: TablePlan) -> str | None:
-    """What is wrong where two rows of a table have one key, or None.
+    """Return the error for rows of a table that share a primary key, or None.
 
     Args:
-        rows: with a column per attribute.
-        table: its plan.
+        rows: rows with a column per attribute.
+        table: plan of the table.
     """
     if not table.primary_key:
         return None

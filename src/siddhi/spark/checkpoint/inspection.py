@@ -1,4 +1,4 @@
-"""Looking into a checkpoint."""
+"""Inspect a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["CheckpointState", "ShardSummary", "retain_key"]
 
 @dataclass(frozen=True, slots=True)
 class ShardSummary:
-    """What there is to say of a shard.
+    """A summary of a shard.
 
     Attributes:
-        elements: that run in it.
-        shard: its number among those of its island.
-        clock: the watermark it has been brought to, in ms.
-        size: of its state, in bytes.
-        waiting: rows that wait for the watermark.
-        next_due: when something is to happen in it (ms), or None.
+        elements: elements that run in it.
+        shard: its number within its fragment.
+        clock: watermark of its last write, in ms.
+        size: size of its state, in bytes.
+        waiting: number of buffered rows.
+        next_due: time of its timer (ms), or None.
     """
 
     elements: tuple[str, ...]
@@ -41,15 +41,15 @@ class ShardSummary:
 
 
 class CheckpointState:
-    """The state of a checkpoint after a batch, to look at; the query may be at work meanwhile.
+    """The state of a checkpoint after a batch; its query may run meanwhile.
 
     Args:
         spark: the session.
         checkpoint: its folder.
-        batch: after which to look; None: the last one that was committed.
+        batch: number of the batch; None: the last committed one.
 
     Raises:
-        SparkRunError: it is not a checkpoint of ours.
+        SparkRunError: it is not a checkpoint of siddhi.
     """
 
     def __init__(self, spark: SparkSession, checkpoint: str, batch: int | None = None) -> None:
@@ -58,11 +58,11 @@ class CheckpointState:
         self._batch = batch
         manifest = read_manifest(spark, checkpoint)
         if manifest is None:
-            raise SparkRunError(f"there is no checkpoint {checkpoint}")
+            raise SparkRunError(f"there is no checkpoint {checkpoint}: give the folder of a stream that was started")
         self._key_ranges = [key_range for key_range in manifest.key_ranges if not key_range.retired]
 
     def shards(self) -> list[ShardSummary]:
-        """The shards that hold something.
+        """Return the shards that hold something.
 
         Raises:
             SparkRunError: no batch was committed.
@@ -78,23 +78,23 @@ class CheckpointState:
         return found
 
     def inner(self, element: str, *, key: object = None) -> dict[str, list[object]]:
-        """What an element holds, by step (window, selector, pattern ...), as a snapshot would have it.
+        """Return the state of an element by step (window, selector, pattern ...), as in a snapshot.
 
-        Of a partition, or a query in one, it is what the key holds; of anything else, what the shard of the key holds.
+        Of a partition, or a query in one, it is the state of the key; of any other element, that of the key's shard.
 
         Args:
-            element: name of a query (also one inside a partition), partition, table, window or aggregation.
-            key: text, a whole number, a bool, or a tuple of these where the key has several parts; None where the element
-                runs on one shard.
+            element: name of a query, also one inside a partition, or of a partition, table, window or aggregation.
+            key: a string, an integer, a bool, or a tuple of these for a key of several parts; None if the element runs on one
+                shard.
 
         Returns:
-            By step. Events are :class:`siddhi.Event`, the states of aggregators tuples. Empty where nothing is held.
+            The state by step; empty if there is none. Events are :class:`siddhi.Event`, states of aggregators tuples.
 
         Raises:
-            DefinitionNotExistError: nothing of that name holds state there.
-            ValueError: a key is needed, or has not as many parts.
-            KeyError: a partition, or a query in one, holds nothing of this key, be it that all of its rows wait.
-            SparkRunError: no batch was committed, or the state is not readable.
+            DefinitionNotExistError: no element of this name holds state.
+            ValueError: a key is missing, or has another number of parts.
+            KeyError: a partition, or a query in one, has no state for this key; its rows may be buffered.
+            SparkRunError: no batch was committed, or the state can't be read.
         """
         known: list[str] = []
         for key_range in self._key_ranges:
@@ -117,13 +117,13 @@ class CheckpointState:
         texts = [] if key is None else key_texts(key)
         if parts != len(texts):
             wanted = next((", ".join(texts) for texts in key_range.keys.values() if texts), None)
-            told = f"is spread by {wanted}" if wanted is not None else "runs on one shard"
+            told = f"is distributed by {wanted}" if wanted is not None else "runs on one shard"
             raise ValueError(f"{name} {told}: give {'key=...' if wanted is not None else 'no key'}")
         if texts:
             number += number_of_key(self._spark, texts, key_range.shards)
         for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch, numbers=[number]):
             if not stored.blocks or stored.fingerprint in key_range.left:
-                continue  # rows wait in it, and that is all
+                continue  # only buffered rows
             with readable(stored, key_range):
                 runtime.restore_pieces(stored.blocks)
             if texts and retain_key(runtime, key_range, texts).get(name) == 0:
@@ -132,14 +132,14 @@ class CheckpointState:
             return {step.removeprefix(prefix): held for step, held in shown.items() if step.startswith(prefix)}
         if any(name == _partition(keyed) for keyed, _ in key_indexes(runtime.plan, key_range)):
             raise KeyError(
-                f"{name} holds nothing of key {key!r}: none of its rows has passed the watermark, or it was purged"
+                f"{name} has no state for key {key!r}: none of its rows has passed the watermark, or it was purged"
             )
         return {}
 
 
 @contextmanager
 def readable(stored: StoredShard, key_range: KeyRange) -> Iterator[None]:
-    """Tell which shard it is that can't be read."""
+    """Name the shard in an error."""
     try:
         yield
     except Exception as error:
@@ -148,7 +148,7 @@ def readable(stored: StoredShard, key_range: KeyRange) -> Iterator[None]:
 
 
 def _named(plan: Plan, element: str) -> tuple[str, str] | None:
-    """The name of an element in snapshots, and how the names of its steps begin; None where there is no such element."""
+    """Return the name of an element in snapshots and the prefix of its steps; None: there is no such element."""
     for execution in plan.executions:
         if isinstance(execution, PartitionPlan):
             if execution.name == element:
@@ -165,7 +165,7 @@ def _named(plan: Plan, element: str) -> tuple[str, str] | None:
 
 
 def _partition(name: str) -> str:
-    """What snapshots call a partition."""
+    """Return the name of a partition in snapshots."""
     return f"partition '{name}'"
 
 
@@ -174,7 +174,7 @@ def _queries(execution: QueryPlan | PartitionPlan) -> Sequence[QueryPlan]:
 
 
 def retain_key(runtime: SiddhiAppRuntime, key_range: KeyRange, texts: list[str | None]) -> dict[str, int]:
-    """Leave in the partitions of an engine nothing but one key; how many are left, by partition."""
+    """Remove all keys but one from the partitions of an engine; return how many are left by partition."""
     left = {}
     for name, at in key_indexes(runtime.plan, key_range):
         left[_partition(name)] = runtime.sharding.retain_keys(
@@ -185,7 +185,7 @@ def retain_key(runtime: SiddhiAppRuntime, key_range: KeyRange, texts: list[str |
 
 
 def key_indexes(plan: Plan, key_range: KeyRange) -> list[tuple[str, int]]:
-    """The partitions of an island, and which part of the island's key is theirs."""
+    """Return the partitions of a fragment, each with the index of its part in the fragment's key."""
     found = []
     names = {execution.name for execution in plan.executions if isinstance(execution, PartitionPlan)}
     for element in distributions(plan):

@@ -1,4 +1,4 @@
-"""Time that no row brings: marks in a small source of every stream, which move its watermark and are dropped behind it."""
+"""Punctuations: rows in a small source per stream that move its watermark and are dropped after it."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ _NOTE = re.compile(r"(-?[0-9]+)")
 
 
 def clock_of(clock: SupportsIndex) -> int:
-    """The event time (ms) that a user says a stream has reached: marks are found by the digits in their names.
+    """Return the event time (ms) of a punctuation as an int.
 
     Raises:
-        TypeError: it is not a whole number.
-        ValueError: it is before 1970, where no watermark is.
+        TypeError: it is not an integer.
+        ValueError: it is before 1970, where Spark's watermark starts.
     """
     try:
         at = operator.index(clock)
     except TypeError:
         at = None
     if at is None or isinstance(clock, bool):
-        raise TypeError(f"clock is a whole number of ms, not {clock!r}")
+        raise TypeError(f"invalid clock {clock!r}: expected an integer, the time in ms since 1970")
     if at < 0:
-        raise ValueError(f"clock is in ms since 1970, and {at} is before that")
+        raise ValueError(f"invalid clock {at}: expected a time in ms since 1970, not before it")
     return at
 
 
 def folder_of(checkpoint: str, stream: str) -> str:
-    """Where the marks of a stream are."""
+    """Return the folder of the punctuations of a stream."""
     return f"{checkpoint}/siddhi/punctuation/{stream}"
 
 
 def make_folders(spark: SparkSession, checkpoint: str, streams: Iterable[str]) -> dict[str, str]:
-    """The folders of these streams, made where they are not there."""
+    """Return the punctuation folders of these streams; make the missing ones."""
     found = {stream: folder_of(checkpoint, stream) for stream in streams}
     for folder in found.values():
         files.make_folder(spark, folder)
@@ -62,9 +62,9 @@ def make_folders(spark: SparkSession, checkpoint: str, streams: Iterable[str]) -
 
 
 def write_punctuation(spark: SparkSession, checkpoint: str, stream: str, at: int) -> None:
-    """A row without values at this event time (ms): the watermark follows it by the grace of the stream.
+    """Write a row without values at this event time (ms); the watermark follows with the delay of the stream.
 
-    The query deletes marks that it has passed, so the last one is noted: before, that no kill can lose it.
+    The query deletes punctuations that it has passed, so the last one is recorded first, and no kill can lose it.
     """
     note_punctuation(spark, checkpoint, stream, at)
     rows = pa.table({"__at": pa.array([at * 1000], pa.timestamp("us", tz="UTC"))})
@@ -74,27 +74,27 @@ def write_punctuation(spark: SparkSession, checkpoint: str, stream: str, at: int
 
 
 def note_punctuation(spark: SparkSession, checkpoint: str, stream: str, at: int) -> None:
-    """Note the event time (ms) of a mark of a stream; who starts next writes it once more.
+    """Record the event time (ms) of a punctuation; the next start writes it again.
 
-    It is the name of an empty file, so many may write at a time: who reads takes the latest, and none is ever replaced.
+    The record is the name of an empty file: several writers need no lock, and readers take the latest.
     """
     folder = _noted(checkpoint, stream)
     known = _numbers(spark, folder, _NOTE)
-    if at > max(known, default=at - 1):  # time may be negative
+    if at > max(known, default=at - 1):  # event time may be negative
         files.touch(spark, f"{folder}/{at}")
-        # One is left beside the last: who lists the folder meanwhile may miss what is new to it.
+        # One stays beside the last: a reader may list the folder before it sees the new one.
         for old in sorted(known)[:-1]:
             files.delete(spark, f"{folder}/{old}")
 
 
 def last_punctuation(spark: SparkSession, checkpoint: str, stream: str) -> int | None:
-    """The latest mark of a stream (ms), or None."""
+    """Return the last punctuation of a stream (ms), or None."""
     noted = _numbers(spark, _noted(checkpoint, stream), _NOTE)
     return max([*noted, *_numbers(spark, folder_of(checkpoint, stream), _PUNCTUATION)], default=None)
 
 
 def adopt_punctuations(spark: SparkSession, old: str, new: str) -> None:
-    """Let a checkpoint know the last mark of every stream of another one: its next start writes them once more."""
+    """Record the last punctuation of every stream of another checkpoint; the next start writes them."""
     known = (files.names(spark, folder) for folder in (f"{old}/siddhi/noted", f"{old}/siddhi/punctuation"))
     for stream in sorted({stream for streams in known for stream in streams}):
         at = last_punctuation(spark, old, stream)
@@ -103,7 +103,7 @@ def adopt_punctuations(spark: SparkSession, old: str, new: str) -> None:
 
 
 def delete_punctuations(spark: SparkSession, checkpoint: str, stream: str, until: int) -> None:
-    """Delete the marks up to this event time (ms), which another one stands for; the query does not miss them."""
+    """Delete the punctuations up to this event time (ms), which a later one replaces."""
     folder = folder_of(checkpoint, stream)
     for name in files.names(spark, folder):
         match = _PUNCTUATION.fullmatch(name)
@@ -112,7 +112,7 @@ def delete_punctuations(spark: SparkSession, checkpoint: str, stream: str, until
 
 
 def _numbers(spark: SparkSession, folder: str, form: re.Pattern[str]) -> list[int]:
-    """What the names of files of this form tell."""
+    """Return the numbers in the names of files of this form."""
     return [int(match[1]) for match in map(form.fullmatch, files.names(spark, folder)) if match is not None]
 
 

@@ -1,1 +1,1 @@
-"""What of an app runs where on Spark, and what can't: the plan cut into native steps and islands. Needs no PySpark."""
+"""The layout of an app on Spark: its plan cut into Catalyst stages and engine fragments. Needs no PySpark."""

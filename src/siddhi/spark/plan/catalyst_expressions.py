@@ -1,4 +1,4 @@
-"""Which expressions Catalyst computes with Siddhi's results; needs no PySpark, so that planning does not either."""
+"""Find the expressions that Catalyst computes with Siddhi's results; needs no PySpark."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _ANY_TYPE = frozenset(
 
 
 def why_not_catalyst(expression: TypedExpression) -> str | None:
-    """What in the expression needs the engine, in words; None where there is nothing."""
+    """Return which part of an expression needs the engine, a noun phrase; None: Catalyst can compute it."""
     pending: list[tuple[TypedExpression, int]] = [(expression, 1)]
     while pending:
         node, depth = pending.pop()
         if depth > _DEEPEST:
-            return f"an expression nested deeper than {_DEEPEST}"
+            return f"an expression nested deeper than {_DEEPEST} levels"
         reason = _node_reason(node)
         if reason is not None:
             return reason
@@ -57,7 +57,7 @@ def _node_reason(node: TypedExpression) -> str | None:
     if isinstance(node, InTable):
         return f"'in {node.table}'"
     if isinstance(node, (IsNullEvent, EventReference)):
-        return "a test of a whole event"
+        return "a null check of an event"
     return None
 
 
@@ -67,11 +67,11 @@ def _call_reason(call: Call) -> str | None:
     if name in ("convert", "cast"):
         source, target = types[0], call.type
         if name == "cast" and source is AttributeType.STRING and target.is_numeric:
-            return f"cast() of text to {target}, which fails where it holds none"
+            return f"cast() of a string to {target}, which fails for other text"
         if source in _FLOATING and target is AttributeType.STRING:
-            return f"{name}() of a {source} to text, which Java versions spell differently"
+            return f"{name}() of a {source} to string, whose digits depend on the Java version"
         if source is AttributeType.STRING and target in _FLOATING:
-            return f"convert() of text to {target}, whose grammar is Java's"
+            return f"convert() of a string to {target}, whose syntax is Java's"
         return None
     if name in ("maximum", "minimum"):
         return None if all(type_ in _INTEGERS for type_ in types) else f"{name}() of floating-point numbers"

@@ -1,4 +1,4 @@
-"""Which queries and aggregations run as Catalyst plans, in which form, and why the others do not."""
+"""Decide which queries and aggregations run as Catalyst plans, and in which form."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 
 
 class Form(Enum):
-    """What a native query becomes."""
+    """The form of a Catalyst stage."""
 
     PROJECTION = "filter and projection"
     TABLE_JOIN = "broadcast join"
@@ -44,7 +44,7 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CatalystForm:
-    """The form, and what is to be known about it: sums of floating-point numbers depend on the order of rows."""
+    """A Catalyst form. ``float_sums``: it sums floating-point numbers, so its results depend on the order of rows."""
 
     kind: Form
     float_sums: bool = False
@@ -58,14 +58,14 @@ class _Reason(Exception):  # noqa: N818 - it carries the answer "not native, bec
 def catalyst_query(
     query: QueryPlan, plan: Plan, *, read_only: Collection[str], streaming: bool, exact_floats: bool
 ) -> CatalystForm | str:
-    """The native form of a query, or why the engine runs it.
+    """Return the Catalyst form of a query, or the reason why the engine runs it.
 
     Args:
         query: a query outside partitions.
-        plan: its app.
+        plan: plan of its app.
         read_only: tables that no query writes.
-        streaming: whether rows come without end; then forms that keep rows or read their source again are the engine's.
-        exact_floats: whether sums of floating-point numbers must not depend on the order in which Spark adds.
+        streaming: whether the input is a stream; then forms that keep rows or read their source again run in the engine.
+        exact_floats: whether sums of floating-point numbers must not depend on Spark's order of addition.
     """
     try:
         return _form(query, plan, read_only, streaming, exact_floats)
@@ -74,20 +74,20 @@ def catalyst_query(
 
 
 def catalyst_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact_floats: bool) -> CatalystForm | str:
-    """The native form of an incremental aggregation, or why the engine runs it."""
+    """Return the Catalyst form of an incremental aggregation, or the reason why the engine runs it."""
     try:
         if streaming:
-            raise _Reason("the buckets of a stream are the engine's")
+            raise _Reason("an aggregation of a stream keeps state")
         if aggregation.zone not in ("GMT", "UTC"):
-            raise _Reason(f"its buckets begin in {aggregation.zone}")
+            raise _Reason(f"its time zone is {aggregation.zone}")
         _single(aggregation.input)
         floating = False
         for base in aggregation.base_values:
             if base.kind not in _BASES:
-                raise _Reason(f"its base value '{base.kind.value}'")
+                raise _Reason(f"the base value '{base.kind.value}'")
             if base.argument is not None:
                 _require_catalyst(base.argument)
-                _timeless(base.argument, "as events come")
+                _timeless(base.argument, "for each event")
                 floating |= base.kind is BaseKind.SUM and base.argument.type in _FLOATING
         for output in aggregation.outputs:
             if output.expression is not None:
@@ -95,7 +95,7 @@ def catalyst_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact
         for key in aggregation.group_by:
             _require_catalyst(key)
         if floating and exact_floats:
-            raise _Reason("exact_floats: Spark adds in an order of its own")
+            raise _Reason("exact_floats=True: Spark's order of addition differs")
     except _Reason as reason:
         return reason.text
     return CatalystForm(Form.AGGREGATION, floating)
@@ -106,11 +106,11 @@ def _form(
 ) -> CatalystForm:
     output, selector = query.output, query.selector
     if output.action is not Action.INSERT or output.kind is not SourceKind.STREAM:
-        raise _Reason(f"it writes to a {output.kind.value}")
+        raise _Reason(f"its output is a {output.kind.value}")
     if query.rate is not None:
         raise _Reason("its output rate")
     if query.limit is not None:
-        raise _Reason("its limit counts keys or values as events come")
+        raise _Reason("its @limit")
     if output.event_type is not OutputEventType.CURRENT:
         raise _Reason(f"'insert {output.event_type.value}'")
     for clause, present in (
@@ -122,7 +122,7 @@ def _form(
             raise _Reason(clause)
     if isinstance(query.input, JoinPlan):
         if streaming:
-            raise _Reason("a join inside a stream is the engine's")
+            raise _Reason("a join of a stream keeps state")
         return _table_join(query.input, selector, plan, read_only)
     if not isinstance(query.input, SingleInputPlan):
         raise _Reason("a pattern keeps state")
@@ -148,12 +148,12 @@ def _require_catalyst(expression: TypedExpression) -> None:
 
 def _timeless(expression: TypedExpression, when: str) -> None:
     if any(isinstance(node, Call) and node.function.reads_clock for node in walk(expression)):
-        raise _Reason(f"it looks at the clock {when}")
+        raise _Reason(f"it reads the clock {when}")
 
 
 def _single(source: SingleInputPlan) -> None:
     if source.kind is not SourceKind.STREAM:
-        raise _Reason(f"it reads a {source.kind.value}")
+        raise _Reason(f"its input is a {source.kind.value}")
     for handler in (*source.before, *source.after):
         if not isinstance(handler, FilterPlan):
             raise _Reason(f"the stream function '{handler.function.full_name}'")
@@ -176,18 +176,18 @@ def _table_join(join: JoinPlan, selector: SelectorPlan, plan: Plan, read_only: C
     if table.source not in read_only:
         raise _Reason(f"the table '{table.source}' is written by the app")
     if plan.tables[table.source].store is not None:
-        raise _Reason(f"the table '{table.source}' is kept by a store")
+        raise _Reason(f"the table '{table.source}' is in a store")
     if stream.window is not None or selector.has_aggregates or selector.group_by:
         raise _Reason("an aggregate or window keeps state")
     kept_side = (JoinType.LEFT_OUTER, JoinType.RIGHT_OUTER)[1 - tables[0]]
     if join.type not in (JoinType.INNER, kept_side):
-        raise _Reason(f"'{join.type.value}' keeps rows of the table")
+        raise _Reason(f"'{join.type.value}' emits rows of the table")
     if join.trigger is (Trigger.LEFT, Trigger.RIGHT)[tables[0]]:
-        raise _Reason("the table is marked unidirectional")
+        raise _Reason("the table is unidirectional")
     _single(stream)
     for handler in (*table.before, *table.after):
         if not isinstance(handler, FilterPlan):
-            raise _Reason("a function behind a table")
+            raise _Reason("a function of a table")
         _require_catalyst(handler.condition)
     if join.on is not None:
         _require_catalyst(join.on)
@@ -204,30 +204,30 @@ def _tumbling(source: SingleInputPlan, selector: SelectorPlan, exact_floats: boo
     wanted = 2 if window.native == "timeBatch" else 3
     constants = arguments[wanted - 2 :]
     if len(arguments) != wanted or not all(isinstance(argument, Const) for argument in constants):
-        raise _Reason(f"'{window.full_name}' without a start value begins with the first event")
+        raise _Reason(f"'{window.full_name}' without start begins with the first event")
     if any(isinstance(argument, Const) and isinstance(argument.value, bool) for argument in constants):
-        raise _Reason(f"'{window.full_name}' that lets events pass at once")
+        raise _Reason(f"'{window.full_name}' that emits current events at once")
     if window.native == "externalTimeBatch":
-        raise _Reason("a batch by an attribute ends when an event of any group says so")
+        raise _Reason("its periods end with an event of any group")
     if source.after:
-        raise _Reason("a filter behind the window")
+        raise _Reason("a filter after the window")
     if selector.having is not None:
-        raise _Reason("'having' over a batch")
+        raise _Reason("'having' after a batch window")
     if not selector.has_aggregates:
-        raise _Reason("a batch without aggregates puts out every event")
+        raise _Reason("a batch window without aggregates emits every event")
     floating = False
     for column in selector.columns:
         floating |= _tumbling_column(column.expression)
     for key in selector.group_by:
         _require_catalyst(key)
-        _timeless(key, "when the batch ends")
+        _timeless(key, "at the end of the batch")
     if floating and exact_floats:
-        raise _Reason("exact_floats: Spark adds in an order of its own")
+        raise _Reason("exact_floats=True: Spark's order of addition differs")
     return CatalystForm(Form.TUMBLING, floating)
 
 
 def _tumbling_column(expression: TypedExpression) -> bool:
-    """Whether it sums floating-point numbers."""
+    """Return whether a column sums floating-point numbers."""
     if isinstance(expression, Attr):
         _require_catalyst(expression)
         return False
@@ -240,5 +240,5 @@ def _tumbling_column(expression: TypedExpression) -> bool:
         if any(isinstance(node, Aggregate) for node in walk(argument)):
             raise _Reason("an aggregate inside an aggregate")
         _require_catalyst(argument)
-        _timeless(argument, "when the batch ends")
+        _timeless(argument, "at the end of the batch")
     return name in ("sum", "avg") and expression.arguments[0].type in _FLOATING

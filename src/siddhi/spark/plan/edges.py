@@ -1,7 +1,8 @@
-"""Which islands may read what others put out, so that they see it as in one engine: at its time, in order, in its chunks.
+"""Decide which engine fragments may read each other's output and see it as one engine would: in time, order and chunks.
 
-What comes of one event at once, alone, can be put where that event stands (:attr:`Island.ordered`). What comes later, or
-several at a time, can't; neither can what meets, in who reads it, other things that come of the same event.
+An output with one row per input event, at the event's time, can be sorted into the place of that event
+(:attr:`EngineFragment.ordered`). Rows that come later or several at a time can't, nor can rows whose reader combines them
+with other results of the same event.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from siddhi.spark.plan.steps import EngineFragment, Step
 __all__ = ["AppGraph", "must_join", "needs_order", "ordered_outputs", "reads_fragments"]
 
 _Base = tuple[EngineFragment | None, str]
-"""Where rows come from: a stream that leaves an island, or one from outside."""
+"""Origin of rows: an output of a fragment, or an input stream of the app."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppGraph:
-    """What is known of an app as a whole.
+    """What the layout needs to know of the whole app.
 
     Attributes:
-        elements: in text order.
-        bound: streams that get rows from outside although queries fill them.
-        inside: streams that can't leave an engine: they have attributes of type object.
-        careful: names of elements to which it matters when, in which order and in which chunks rows come.
-        streaming: for input without end; then no island reads what another puts out.
-        unspread: why partitions, by name, are not spread by their keys; clauses.
+        elements: elements in text order.
+        bound: streams that are bound although queries fill them.
+        inside: streams with attributes of type object, which can't leave an engine.
+        order_sensitive: names of elements whose results depend on the time, order or chunks of their rows.
+        streaming: whether the input is a stream; then no fragment reads the output of another.
+        unspread: why partitions, by name, are not distributed by their keys; clauses.
     """
 
     elements: tuple[Element, ...]
@@ -39,7 +40,7 @@ class AppGraph:
     unspread: Mapping[str, str] = field(default_factory=dict)
 
     def order_sensitive_reader(self, element: Element) -> Element | None:
-        """An element that reads what this one puts out, or what others make of it, and to which its order matters."""
+        """Return an order-sensitive element that reads the output of an element, directly or through others."""
         streams = set(element.writes)
         seen = {element.name}
         while True:
@@ -53,17 +54,17 @@ class AppGraph:
                 return None
 
     def is_order_sensitive(self, fragment: EngineFragment) -> bool:
-        """Whether it matters to anything in it how its rows come."""
+        """Return whether an element of a fragment is order-sensitive."""
         return any(element.name in self.order_sensitive for element in fragment.elements)
 
 
 def needs_order(elements: Sequence[Element], stateless: Collection[str]) -> frozenset[str]:
-    """The names of elements to which it matters when, in which order and in which chunks rows come.
+    """Return the names of order-sensitive elements: their results depend on the time, order or chunks of their rows.
 
     Args:
-        elements: all of the app.
-        stateless: names of those that keep nothing, although they may be called stateful: joins with tables that nobody
-            writes, and aggregations, whose buckets go by the times of events.
+        elements: all elements of the app.
+        stateless: elements that keep nothing although they count as stateful: joins with read-only tables, and aggregations,
+            whose buckets follow event time.
     """
     chunked = {stream for element in elements if element.emits_chunks for stream in element.writes}
     later = {stream for element in elements if not element.one_to_one for stream in element.writes}
@@ -77,7 +78,7 @@ def needs_order(elements: Sequence[Element], stateless: Collection[str]) -> froz
 
 
 def must_join(steps: Sequence[Step], fragment: EngineFragment, graph: AppGraph) -> list[EngineFragment]:
-    """The islands among steps that an island must be one with, since it can't read over a shuffle what they put out."""
+    """Return the fragments that a fragment must be merged with, as it can't read their output through a shuffle."""
     bases = {base for stream in fragment.inputs for base in _bases(steps, stream, graph)}
     order_sensitive = graph.is_order_sensitive(fragment)
     found: list[EngineFragment] = []
@@ -95,12 +96,12 @@ def must_join(steps: Sequence[Step], fragment: EngineFragment, graph: AppGraph) 
 
 
 def reads_fragments(steps: Sequence[Step], streams: Collection[str], graph: AppGraph) -> bool:
-    """Whether rows of streams come out of islands, be it through what Catalyst runs."""
+    """Return whether streams have rows that fragments emit, directly or through Catalyst stages."""
     return any(fragment is not None for stream in streams for fragment, _ in _bases(steps, stream, graph))
 
 
 def ordered_outputs(steps: Sequence[Step], graph: AppGraph) -> Iterator[tuple[EngineFragment, tuple[str, ...]]]:
-    """The islands that others read to which order matters, and the streams they read."""
+    """Yield the fragments with outputs that order-sensitive fragments read, and these outputs."""
     asked = {
         base
         for fragment in steps
@@ -116,7 +117,7 @@ def ordered_outputs(steps: Sequence[Step], graph: AppGraph) -> Iterator[tuple[En
 
 
 def _bases(steps: Sequence[Step], stream: str, graph: AppGraph) -> set[_Base]:
-    """Where the rows of a stream come from, through what Catalyst runs."""
+    """Return the origins of a stream's rows, through Catalyst stages."""
     found: set[_Base] = set()
     made = False
     for step in steps:
@@ -126,14 +127,14 @@ def _bases(steps: Sequence[Step], stream: str, graph: AppGraph) -> set[_Base]:
         if not isinstance(step, EngineFragment):
             found.update(base for source in step.inputs for base in _bases(steps, source, graph))
         elif stream in step.inputs:
-            return {(step, stream)}  # all of it went through the island
+            return {(step, stream)}  # the fragment reads and writes the stream, so all rows pass through it
         else:
             found.add((step, stream))
     return found | {(None, stream)} if not made or stream in graph.bound else found
 
 
 def _keeps_place(fragment: EngineFragment, stream: str) -> bool:
-    """Whether what leaves an island comes of one event each, at once, in one shard."""
+    """Return whether each row of a fragment's output belongs to one input event of one shard."""
     if fragment.key is not None and fragment.key.multicasts:
         return False
     writers = [element for element in fragment.elements if stream in element.writes]
@@ -141,12 +142,12 @@ def _keeps_place(fragment: EngineFragment, stream: str) -> bool:
 
 
 def _comes_back(fragment: EngineFragment, stream: str) -> bool:
-    """Whether the stream is read within the island by what it is made of."""
+    """Return whether a fragment feeds a stream back into the elements that make it."""
     return any(stream in element.reads for element in _sources_within(fragment, stream))
 
 
 def _sources_within(fragment: EngineFragment, stream: str) -> list[Element]:
-    """The elements of an island that a stream is made by, directly or not."""
+    """Return the elements of a fragment that make a stream, directly or through others."""
     wanted, found = {stream}, dict[str, Element]()
     while True:
         more = [e for e in fragment.elements if e.name not in found and wanted.intersection(e.writes)]
@@ -158,7 +159,7 @@ def _sources_within(fragment: EngineFragment, stream: str) -> list[Element]:
 
 
 def _roots(steps: Sequence[Step], base: _Base, graph: AppGraph) -> frozenset[str]:
-    """The streams from outside that rows are made of."""
+    """Return the input streams of the app that rows of an origin are made of."""
     fragment, stream = base
     if fragment is None:
         return frozenset({stream})

@@ -1,4 +1,4 @@
-"""Layouts as stable text, for people and golden files."""
+"""Describe a layout as text."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ __all__ = ["explain_layout"]
 
 
 def explain_layout(plan: Plan, layout: Layout, shards: int) -> str:
-    """Steps in the order of the flow, each with why it is what it is."""
+    """Return the steps in the order of the data flow, each with its reason."""
     mode = "streaming" if layout.streaming else "batch"
     lines = [f"app {plan.app.name or 'without name'} on Spark, {mode}"]
     if plan.playback is None:
-        lines.append("  system time becomes event time")
+        lines.append("  system time is event time")
     elif plan.playback.idle_time_ms is not None:
         lines.append(
-            "  @app:playback(idle.time) does nothing here: event time goes on with the rows alone (max_idle of a binding)"
+            "  @app:playback(idle.time) has no effect: event time advances with rows only (see max_idle of a binding)"
         )
     lines += [
-        f"  @async of {stream.id} does nothing here: Spark runs shards side by side"
+        f"  @async of {stream.id} has no effect: Spark schedules the shards"
         for stream in plan.streams.values()
         if stream.async_settings is not None
     ]
-    lines += [f"  table {table}: only read, sent to all workers" for table in layout.read_only]
+    lines += [f"  table {table}: read-only, sent to all workers" for table in layout.read_only]
     if layout.streaming and layout.fragments and layout.catalyst_stages:
-        lines.append(f"  what native steps put out waits for the watermark like all rows, on {shards} shards")
+        lines.append(f"  outputs of Catalyst stages wait for the watermark like all rows, on {shards} shards")
     number = 0
     for step in layout.steps:
         if isinstance(step, CatalystStage):
@@ -39,20 +39,20 @@ def explain_layout(plan: Plan, layout: Layout, shards: int) -> str:
 
 
 def _stage_lines(step: CatalystStage) -> Iterator[str]:
-    yield f"native {step.element.name}: {step.form.kind.value}"
+    yield f"Catalyst stage {step.element.name}: {step.form.kind.value}"
     yield f"  from {', '.join(step.element.reads)} into {', '.join(step.element.writes) or step.element.name}"
     if step.form.float_sums:
-        yield "  sums of floating-point numbers depend on the order of rows (to 1e-9); exact_floats=True avoids that"
+        yield "  sums of floating-point numbers depend on the order of rows (to 1e-9); exact_floats=True avoids this"
 
 
 def _fragment_lines(fragment: EngineFragment, number: int, shards: int) -> Iterator[str]:
     if fragment.stateless:
-        where = "anywhere, row by row"
+        where = "any shard, row by row"
     elif fragment.key is None:
         where = f"one shard: {fragment.reason}"
     else:
         where = f"{shards} shards"
-    yield f"island {number} on {where}"
+    yield f"engine fragment {number} on {where}"
     for stream in fragment.inputs:
         keys = None if fragment.key is None else fragment.key.streams[stream]
         if fragment.key is None:

@@ -1,4 +1,4 @@
-"""The order in which elements feed each other, and which of them must run together."""
+"""Order the elements of an app by data flow, and group those that must share an engine."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["groups_in_order"]
 
 
 def groups_in_order(plan: Plan, elements: Sequence[Element], written: Collection[str]) -> list[list[Element]]:
-    """Groups of elements that must meet in one engine, producers first; in text order where nothing decides.
+    """Return groups of elements that must share an engine, producers first and otherwise in text order.
 
     Args:
-        plan: of the app.
-        elements: all of it, in text order.
-        written: the tables that queries write.
+        plan: plan of the app.
+        elements: its elements, in text order.
+        written: tables that queries write.
     """
     together = _UnionFind(len(elements))
     for shared in _shared(plan, elements, written):
@@ -42,7 +42,7 @@ def groups_in_order(plan: Plan, elements: Sequence[Element], written: Collection
 
 
 def _shared(plan: Plan, elements: Sequence[Element], written: Collection[str]) -> Iterator[list[int]]:
-    """Numbers of elements that use one thing which has to be in one place."""
+    """Yield the indexes of elements that use one shared thing: a table, window, trigger, aggregation or fault stream."""
     parts = {element.name: element for element in app_elements(plan)}
 
     def users(*names: str) -> list[int]:
@@ -57,7 +57,7 @@ def _shared(plan: Plan, elements: Sequence[Element], written: Collection[str]) -
     for name in (*written, *plan.windows, *plan.triggers, *plan.aggregations):
         yield users(name)
     for name in dict.fromkeys(stream for element in elements for stream in element.writes):
-        if name.startswith("anonymous-"):  # the inner query of a query's input: both are one text
+        if name.startswith("anonymous-"):  # an inner query and the query that reads it are one text
             yield users(name)
     for stream in plan.streams.values():
         if stream.on_error is OnErrorAction.STREAM:
@@ -65,7 +65,7 @@ def _shared(plan: Plan, elements: Sequence[Element], written: Collection[str]) -
 
 
 class _UnionFind:
-    """Which elements are one group."""
+    """Disjoint sets of elements."""
 
     def __init__(self, n: int) -> None:
         self._up = list(range(n))
@@ -81,7 +81,7 @@ class _UnionFind:
 
 
 def _edges(elements: Sequence[Element], together: _UnionFind) -> dict[int, set[int]]:
-    """Per group those it reads from, itself left out."""
+    """Return the groups that each group reads from, without itself."""
     producers: dict[str, set[int]] = {}
     for number, element in enumerate(elements):
         for stream in element.writes:
@@ -97,7 +97,7 @@ def _edges(elements: Sequence[Element], together: _UnionFind) -> dict[int, set[i
 
 
 def _cycle(follows: dict[int, set[int]]) -> list[int] | None:
-    """Some groups that feed each other in a circle, or None."""
+    """Return the groups of one cycle, or None."""
     done: set[int] = set()
     for start in follows:
         path: list[int] = []

@@ -1,9 +1,9 @@
-"""The plan cut into native steps and engine islands; needs no PySpark.
+"""Cut a plan into Catalyst stages and engine fragments; needs no PySpark.
 
-Elements that must meet (users of a written table, of a named window, of an aggregation that is read, cycles of streams) are
-one group. Groups are taken in the order of the flow; a group the engine runs joins the islands whose rows it can't be given
-as they come there (:mod:`siddhi.spark.plan.edges`), or else one before it where both separate by a common key, or where neither
-does, taking native steps in between along.
+Elements that must share an engine (users of a written table, a named window or an aggregation, and cycles of streams) are
+one group. Groups are placed in the order of the data flow. A group that the engine runs is merged with the fragments whose
+output it can't read through a shuffle (:mod:`siddhi.spark.plan.edges`), else with an earlier fragment of the same
+partitioning and a common key; Catalyst stages in between are merged, too.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def cut(
     exact_floats: bool = False,
     bound: Collection[str] = (),
 ) -> Layout:
-    """Cut an app's plan.
+    """Cut the plan of an app.
 
     Args:
-        plan: of the app.
-        streaming: for input without end; then there is one level of islands.
-        prefer: ``'native'``, or ``'engine'`` to run nothing by Catalyst.
-        exact_floats: whether sums of floating-point numbers go to the engine.
-        bound: streams that get rows from outside although queries fill them.
+        plan: plan of the app.
+        streaming: whether the input is a stream; then no fragment reads the output of another.
+        prefer: ``'native'`` to use Catalyst where it can, ``'engine'`` to run everything in engines.
+        exact_floats: whether sums of floating-point numbers run in the engine.
+        bound: streams that are bound although queries fill them.
     """
     elements = distributions(plan)
     written = {
@@ -75,7 +75,7 @@ def cut(
 def _steps(
     groups: Sequence[list[Element]], forms: Mapping[str, CatalystForm | str], prefer: str, graph: AppGraph
 ) -> list[Step]:
-    """What becomes of groups of elements, in the order of the flow."""
+    """Return the steps of groups of elements, in the order of the data flow."""
     steps: list[Step] = []
     for group in groups:
         alone = group[0] if len(group) == 1 else None
@@ -97,13 +97,13 @@ def _steps(
 
 
 def stateless_fragments(elements: Sequence[Element], bound: Collection[str] = ()) -> list[EngineFragment]:
-    """Islands of elements that keep nothing: one for each stream from outside, with all that its own rows lead to.
+    """Return fragments of stateless elements: one per input stream, with every element that its rows reach.
 
-    So which rows an island takes hangs on no other stream, nor on how many elements there are.
+    The rows of a fragment then depend on no other stream and not on the number of elements.
 
     Args:
-        elements: in the order of the flow.
-        bound: streams that get rows from outside although elements fill them.
+        elements: elements in the order of the data flow.
+        bound: streams that are bound although elements fill them.
     """
     made = {stream for element in elements for stream in element.writes if stream not in bound}
     inputs = dict.fromkeys(stream for element in elements for stream in element.reads if stream not in made)
@@ -119,28 +119,28 @@ def stateless_fragments(elements: Sequence[Element], bound: Collection[str] = ()
 
 
 def _keeps_nothing(form: CatalystForm | str) -> bool:
-    """Whether Catalyst could run it whatever the order of rows."""
+    """Return whether Catalyst can run an element in any order of rows."""
     return isinstance(form, CatalystForm) and form.kind is not Form.TUMBLING
 
 
 def _engine_reason(element: Element, form: CatalystForm, prefer: str, steps: list[Step], graph: AppGraph) -> str:
-    """Why the engine runs what Catalyst could; "" where Catalyst does."""
+    """Return why the engine runs what Catalyst could; "": Catalyst runs it."""
     if set(element.writes).intersection(element.reads):
-        return "it feeds itself"
+        return "it reads its own output"
     if prefer == "engine":
         return "prefer='engine'"
     if graph.streaming and any(
         isinstance(step, EngineFragment) and set(step.produced) & set(element.reads) for step in steps
     ):
-        return "it reads what the engine puts out"
+        return "it reads the output of the engine"
     if form.kind is Form.TUMBLING:
         if reads_fragments(steps, element.reads, graph):
-            return "it reads what the engine puts out"
+            return "it reads the output of the engine"
     elif element.name in graph.order_sensitive:
-        return "it looks at the clock, and reads what comes behind its time"
+        return "it reads the clock and rows that are later than their time"
     reader = graph.order_sensitive_reader(element)
     if form.kind in (Form.TUMBLING, Form.TABLE_JOIN) and reader is not None:
-        return f"{reader.name} must see its rows when and as they come together"
+        return f"{reader.name} depends on the order and chunks of its rows"
     return ""
 
 
@@ -164,7 +164,7 @@ def _forms(
 
 
 def _place(steps: list[Step], group: list[Element], why: dict[str, str], graph: AppGraph) -> None:
-    """Put a group into one island with what it can't read over a shuffle, else with one of its kind, else by itself."""
+    """Place a group in a fragment with those it must join, else with one of equal partitioning, else in its own."""
     found = _joined(steps, [], group, why, graph)
     for fragment in reversed(
         [step for step in steps if isinstance(step, EngineFragment) and step not in found.members]
@@ -182,21 +182,21 @@ def _place(steps: list[Step], group: list[Element], why: dict[str, str], graph: 
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """An island, and the steps that it takes the place of."""
+    """A fragment and the steps that it replaces."""
 
     fragment: EngineFragment
     members: list[Step]
 
 
 def _alike(more: _Joined, less: _Joined, fragment: EngineFragment) -> bool:
-    """Whether nothing but this island, and what Catalyst would run between, comes in addition."""
+    """Return whether the larger merge adds nothing but one fragment and Catalyst stages."""
     return all(step is fragment or step in less.members or isinstance(step, CatalystStage) for step in more.members)
 
 
 def _joined(
     steps: list[Step], members: list[Step], group: list[Element], why: dict[str, str], graph: AppGraph
 ) -> _Joined:
-    """The island of a group and of these steps, with what has to be in it too."""
+    """Return the fragment of a group, of some steps, and of everything these must be merged with."""
     while True:
         members = _closed(steps, members, group)
         elements = [*group, *(element for step in members for element in _elements_of(step))]
@@ -216,7 +216,7 @@ def _elements_of(step: Step) -> list[Element]:
 
 
 def _closed(steps: list[Step], members: list[Step], group: list[Element]) -> list[Step]:
-    """Some steps and all those between them, or between them and a group, in the order of the flow."""
+    """Return some steps and all steps between them, or between them and a group, in the order of the data flow."""
     behind: list[Step] = []
     streams: set[str] = set()
     for step in steps:
@@ -233,7 +233,7 @@ def _closed(steps: list[Step], members: list[Step], group: list[Element]) -> lis
 
 
 def _in_order(steps: list[Step]) -> list[Step]:
-    """Who reads something behind who puts it out; else as they stand."""
+    """Return steps with producers before readers, otherwise in their order."""
     pending, ordered = list(steps), []
     while pending:
         made = {id(step): set(step.produced) for step in pending}
@@ -279,5 +279,5 @@ def _fragment(elements: list[Element], why: dict[str, str], graph: AppGraph) -> 
             fragment.blame = next((e for e in kept if by_ranges(e)), None) or next(
                 e for e in kept if e.keys is not None
             )
-            fragment.reason = "its elements have no key in common"
+            fragment.reason = "its elements have no common key"
     return fragment

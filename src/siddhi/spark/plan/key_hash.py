@@ -1,4 +1,4 @@
-"""Where a key goes, computed as Spark's ``xxhash64`` does (XXH64 with seed 42), for keys that are known without rows."""
+"""Spark's ``xxhash64`` (XXH64 with seed 42) in Python, for keys that are known without rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MASK = (1 << 64) - 1
 
 
 def shard_of_key(texts: Iterable[str | None], shards: int) -> int:
-    """The shard of a key, of so many.
+    """Return the shard of a key.
 
     Args:
-        texts: the parts of the key as text; None: null.
-        shards: how many there are.
+        texts: parts of the key as text; None: null.
+        shards: number of shards.
     """
     found = _SEED
     for text in texts:

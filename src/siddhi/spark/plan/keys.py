@@ -1,7 +1,7 @@
-"""By what the elements of an island separate together: the key of every stream that comes in from outside.
+"""Find the key of an engine fragment: the key expressions of every input stream.
 
-An element separates by its key parts, each an expression per stream. Between elements of one island the key travels in
-attributes that are plain copies (``carries``), so that a row stays in its shard on its way.
+An element is partitioned by its key parts, each an expression per stream. Between the elements of a fragment, copied
+attributes (``carries``) pass the key on, so that a row stays in its shard.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ __all__ = ["FragmentKey", "fragment_key"]
 
 @dataclass(frozen=True, slots=True)
 class FragmentKey:
-    """Per stream from outside the expressions of the key, in one order; None: its rows go to every shard; none at all: to
-    any, since only what keeps no state reads them. A row of a stream with labels goes to the shards of those that hold for it:
-    to several, or to none."""
+    """The key expressions of each input stream, in one order. None: rows go to every shard. Empty: rows go to any shard,
+    as only stateless elements read them. A row of a stream with labels goes to the shards of all labels whose condition it
+    meets."""
 
     streams: Mapping[str, tuple[KeyExpression, ...] | None]
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that are keys, each once."""
+        """The labels of ranges, each once."""
         each = (key.labels for keys in self.streams.values() for key in keys or ())
         return tuple(dict.fromkeys(label for labels in each for label, _ in labels))
 
     @property
     def multicasts(self) -> bool:
-        """Whether a row may go to other than one shard."""
+        """Whether a row may go to no shard or to several."""
         return bool(self.labels) or any(keys is None for keys in self.streams.values())
 
 
@@ -40,16 +40,16 @@ class _Conflict(Exception):  # noqa: N818 - an answer, not an error
 
 
 def fragment_key(elements: Sequence[Element], outside: Collection[str]) -> FragmentKey | None:
-    """The largest key by which all elements separate; None where there is none (or none is found, see
-    :data:`siddhi.spark.plan.key_choices.MOST_TRIES`).
+    """Return the largest key that all elements can be partitioned by; None: there is none, or the search was limited by
+    :data:`siddhi.spark.plan.key_choices.MAX_TRIES`.
 
     Args:
-        elements: of the island.
-        outside: the streams that come in.
+        elements: elements of the fragment.
+        outside: its input streams.
     """
     stateful = [element for element in elements if element.keys is not None]
     if not stateful:
-        return FragmentKey(dict.fromkeys(outside, ()))  # what they keep of an event is a matter of that event alone
+        return FragmentKey(dict.fromkeys(outside, ()))  # stateless
     if any(not element.keys for element in stateful):
         return None
     found: list[dict[str, KeyExpression | None]] = []
@@ -59,7 +59,7 @@ def fragment_key(elements: Sequence[Element], outside: Collection[str]) -> Fragm
         if assignment is not None and assignment not in found:
             found.append(assignment)
     for number, first in enumerate(found):
-        # Parts go together where they leave the same streams to all shards; a label is a key by itself.
+        # Parts with the same multicast streams form one key; a label is a key by itself.
         others = [] if _labelled(first) else found[number + 1 :]
         joined = [
             first,
@@ -85,7 +85,7 @@ def _labelled(keys: Mapping[str, KeyExpression | None]) -> bool:
 def _assign(
     elements: Sequence[Element], choices: Iterable[Mapping[str, KeyPart]]
 ) -> dict[str, KeyExpression | None] | None:
-    """Streams and what is their key by the first of these choices that holds."""
+    """Return the keys of streams by the first of these choices without conflict."""
     for chosen in choices:
         try:
             return _Assignment(elements, chosen).keys()
@@ -95,7 +95,7 @@ def _assign(
 
 
 class _Assignment:
-    """Propagates the keys of chosen parts against the flow, and refuses what does not fit."""
+    """Propagates the keys of chosen parts against the data flow and detects conflicts."""
 
     def __init__(self, elements: Sequence[Element], chosen: Mapping[str, KeyPart]) -> None:
         self._elements = elements
@@ -123,14 +123,14 @@ class _Assignment:
                 raise _Conflict
             return
         if stream in self._producers and (key is None or key.labels):
-            raise _Conflict  # what a shard puts out would have to reach others
+            raise _Conflict  # an output would have to reach other shards
         self._found[stream] = key
         for producer in self._producers.get(stream, ()):
             assert key is not None
             self._require_of(producer, stream, key)
 
     def _require_of(self, producer: Element, stream: str, key: KeyExpression) -> None:
-        """The producer's inputs must have the key that it copies into this attribute."""
+        """Require that the inputs of a producer have the key that it copies into this attribute."""
         copies = {
             source: attribute
             for written, name, source, attribute in producer.carries
@@ -148,7 +148,7 @@ class _Assignment:
             raise _Conflict
 
     def _refuse_copies_of_copies(self) -> None:
-        """A stream that goes to several shards must meet those only that know what to do with its copies."""
+        """Raise a conflict if a stateless element reads a stream that goes to several shards: it would see each copy."""
         copied = {stream for stream, key in self._found.items() if key is None or key.labels}
         if any(element.keys is None and not copied.isdisjoint(element.reads) for element in self._elements):
             raise _Conflict

@@ -1,4 +1,4 @@
-"""Names: what messages call an app, and what islands call the streams that they add to it."""
+"""Names in messages, and names of streams that engine fragments add to the app."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from siddhi.planner.plan.nodes import Plan
 __all__ = ["INPUT_STREAM", "TRACE", "app_called"]
 
 INPUT_STREAM = "SparkRows"
-"""The stream through which rows of several streams come into an island."""
+"""Input stream of a fragment that several streams share."""
 TRACE = "SparkMarked"
-"""How streams begin that tell of which rows others come."""
+"""Prefix of the streams that trace outputs to their input rows."""
 
 
 def app_called(plan: Plan) -> str:
-    """``app 'Alerts'``; an app need not have a name, and its plan then has one that is made up."""
+    """Return ``app 'Alerts'``; the plan of an app without name has a generated one."""
     return f"app '{plan.app.name}'" if plan.app.name is not None else "the app without name"

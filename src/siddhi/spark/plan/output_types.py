@@ -1,4 +1,4 @@
-"""What can't leave an engine: attributes of type object, which no column of Spark holds."""
+"""Refuse outputs of type object, for which Spark has no column type."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["refuse_objects"]
 
 
 def refuse_objects(plan: Plan, names: Iterable[str]) -> None:
-    """See to it that the rows of streams and aggregations can leave the engine.
+    """Check that streams and aggregations have no attribute of type object.
 
     Args:
-        plan: of the app.
-        names: of streams and aggregations.
+        plan: plan of the app.
+        names: names of streams and aggregations.
 
     Raises:
-        SparkLoweringError: they have attributes of type object.
+        SparkLoweringError: one has.
     """
     found = [error for name in names for error in _objects(plan, name)]
     if found:
@@ -37,15 +37,15 @@ def _objects(plan: Plan, name: str) -> Iterator[SiddhiAppCreationError]:
         if attribute.type is not AttributeType.OBJECT:
             continue
         what = f"{'stream' if is_stream else 'aggregation'} '{name}'"
-        span, hint = held.span, "select what is in it, as an attribute of another type"
+        span, hint = held.span, "select its value as an attribute of another type"
         for query in _fillers(plan, name):
             expression = query.selector.columns[position].expression
             if isinstance(query.input, PatternPlan) and isinstance(expression, Attr):
-                hint = "where an event of a pattern comes several times, say which: e[0].price, e[last].price"
+                hint = "select one event of the state: e[0].price or e[last].price"
             span = _place(plan, query, position)
             break
         yield SiddhiAppCreationError(
-            f"attribute '{attribute.name}' of {what} is of type object, which can't leave an engine",
+            f"attribute '{attribute.name}' of {what} has type object, which can't leave an engine",
             code="E412",
             span=span,
             hint=hint,
@@ -60,7 +60,7 @@ def _fillers(plan: Plan, stream: str) -> Iterator[QueryPlan]:
 
 
 def _place(plan: Plan, query: QueryPlan, position: int) -> Span | None:
-    """Where a query says what an attribute is."""
+    """Return the place of an output attribute in the text of its query."""
     for execution in plan.app.executions:
         for node in execution.queries if isinstance(execution, Partition) else (execution,):
             if node.span == query.span and position < len(node.selector.attributes):

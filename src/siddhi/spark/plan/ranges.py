@@ -1,4 +1,4 @@
-"""Which partitions are not spread although they separate: Spark can't tell where a row belongs, or order would be lost."""
+"""Find partitions that run on one shard although they have a key: Spark can't compute it, or order would be lost."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["by_ranges", "unspread_partitions"]
 
 
 def by_ranges(element: Element) -> bool:
-    """Whether ranges are all that an element separates by."""
+    """Return whether an element is partitioned by ranges only."""
     return bool(element.keys) and all(any(key.labels for _, key in part.by) for part in element.keys or ())
 
 
 def unspread_partitions(plan: Plan, graph: AppGraph) -> Iterator[tuple[str, str]]:
-    """The partitions that are not spread by their keys, and why; clauses."""
+    """Yield the partitions that are not distributed by their keys, and why; clauses."""
     elements = {element.name: element for element in graph.elements}
     for partition in plan.executions:
         if not isinstance(partition, PartitionPlan):
@@ -31,12 +31,12 @@ def unspread_partitions(plan: Plan, graph: AppGraph) -> Iterator[tuple[str, str]
         elif reader is not None:
             yield (
                 partition.name,
-                f"{reader.name} must see its rows in order, and those of one event would come from several ranges",
+                f"{reader.name} depends on the order of its rows, and one event may have rows of several ranges",
             )
 
 
 def _foreign(partition: PartitionPlan) -> str:
-    """What Spark can't compute of the keys."""
+    """Return why Spark can't compute the keys of a partition, or ""."""
     for key in partition.keys:
         if isinstance(key, RangeKeyPlan):
             conditions = [(f"the range '{label}'", condition) for label, condition in key.ranges]
@@ -45,5 +45,5 @@ def _foreign(partition: PartitionPlan) -> str:
         for what, condition in conditions:
             why = why_not_catalyst(condition)
             if why is not None:
-                return f"{what} has {why}, and Spark must tell where a row belongs"
+                return f"{what} has {why}, which Spark can't compute"
     return ""

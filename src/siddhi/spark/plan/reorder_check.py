@@ -1,8 +1,8 @@
-"""Which queries Catalyst could run must be in engines all the same, so that nothing overtakes what they put out.
+"""Find queries that must run in the engine although Catalyst could run them, to keep the order of rows.
 
-An island is given a stream's row once, for all of its elements that read the stream. In one engine a row goes to its readers
-one by one, and to everything that each of them leads to before the next: what a projection makes of it comes behind what the
-readers before it made, and ahead of what those after it make. Given from outside, it can only come before or behind them all.
+A fragment gets a row of a stream once, for all elements that read the stream. One engine passes a row from reader to reader,
+each with everything it leads to: the output of a projection comes after that of the readers before it, and before that of the
+readers after it. A Catalyst stage can only come before or after all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["reorder_conflicts"]
 def reorder_conflicts(
     steps: Sequence[Step], groups: Sequence[Sequence[Element]], graph: AppGraph
 ) -> Iterator[tuple[str, str]]:
-    """The queries that would be overtaken as native steps, each with why; a clause.
+    """Yield the queries whose order would change as Catalyst stages, each with a reason; a clause.
 
     Args:
         groups: elements that share what they use.
@@ -37,11 +37,11 @@ def reorder_conflicts(
                 reached = _readers(_led_to(stages, step), fragment.elements)
                 one, other = _met(after, graph.elements, fellows), _met(reached, graph.elements, fellows)
                 if not one.keys().isdisjoint(other.keys() & graph.order_sensitive):
-                    yield step.element.name, f"what it puts out comes before what {after[0].name} makes of '{stream}'"
+                    yield step.element.name, f"its output comes before what {after[0].name} makes of '{stream}'"
 
 
 def _led_to(stages: Sequence[CatalystStage], first: CatalystStage) -> Collection[str]:
-    """The streams that get rows from a native step, through others of them, too."""
+    """Return the streams that a Catalyst stage fills, directly or through other stages."""
     streams = set(first.produced)
     while True:
         more = {name for step in stages if streams.intersection(step.inputs) for name in step.produced}
@@ -57,7 +57,7 @@ def _readers(streams: Collection[str], elements: Sequence[Element]) -> list[Elem
 def _met(
     first: Sequence[Element], elements: Sequence[Element], fellows: Mapping[str, Sequence[Element]]
 ) -> Mapping[str, Element]:
-    """Some elements, by name, with those that see anything of what they put out or change."""
+    """Return elements, by name, with those that read or share anything they write."""
     found: dict[str, Element] = {}
     pending = list(first)
     while pending:

@@ -1,4 +1,4 @@
-"""What an app is cut into: native steps, and islands of elements that run together in engines."""
+"""The steps of a layout: Catalyst stages and engine fragments."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["CatalystStage", "EngineFragment", "Layout", "Partitioning", "Step"]
 
 @dataclass(frozen=True, slots=True)
 class CatalystStage:
-    """A query or aggregation that is a Catalyst plan."""
+    """A query or aggregation that runs as a Catalyst plan."""
 
     element: Element
     form: CatalystForm
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """What it reads."""
+        """The streams it reads."""
         return self.element.reads
 
     @property
     def produced(self) -> tuple[str, ...]:
-        """What it puts out."""
+        """The streams it fills."""
         return self.element.writes
 
 
 class Partitioning(Enum):
-    """Over what the rows of an island are spread."""
+    """How the rows of a fragment are distributed."""
 
     UNSPECIFIED = "anywhere"
     HASH = "shards"
@@ -40,17 +40,17 @@ class Partitioning(Enum):
 
 @dataclass(slots=True, eq=False)
 class EngineFragment:
-    """What runs together in engines, one per shard.
+    """Elements that run together in engines, one engine per shard.
 
     Attributes:
-        elements: in text order.
-        inputs: streams that come in from outside.
-        key: what its rows are spread by; None: one shard, or any where ``stateless``.
-        stateless: rows may be taken in any order, anywhere.
-        why: per element, why the engine runs it.
-        reason: why there is one shard, where there is.
-        blame: the element that forces one shard.
-        ordered: streams that leave it with the order of the rows they come of, for those who need to know it.
+        elements: elements in text order.
+        inputs: streams that come from outside.
+        key: key of the rows; None: one shard, or any shard if ``stateless``.
+        stateless: whether any shard may take a row, in any order.
+        why: why the engine runs each element.
+        reason: why the fragment has one shard, if it has.
+        blame: the element that causes this.
+        ordered: outputs whose rows carry the order of their input rows.
     """
 
     elements: list[Element]
@@ -69,12 +69,12 @@ class EngineFragment:
 
     @property
     def produced(self) -> tuple[str, ...]:
-        """What its elements put out, each once."""
+        """The streams that its elements fill, each once."""
         return tuple(dict.fromkeys(name for element in self.elements for name in element.writes))
 
     @property
     def partitioning(self) -> Partitioning:
-        """Over what its rows are spread."""
+        """How its rows are distributed."""
         if self.stateless:
             return Partitioning.UNSPECIFIED
         return Partitioning.SINGLE if self.key is None else Partitioning.HASH
@@ -90,7 +90,7 @@ Step = CatalystStage | EngineFragment
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Steps in the order of the flow. ``bound``: streams that get rows from outside although queries may fill them."""
+    """Steps in the order of the data flow. ``bound``: streams that are bound although queries may fill them."""
 
     steps: tuple[Step, ...]
     read_only: tuple[str, ...]
@@ -99,10 +99,10 @@ class Layout:
 
     @property
     def fragments(self) -> tuple[EngineFragment, ...]:
-        """The engine islands, in the order of the flow."""
+        """The engine fragments, in the order of the data flow."""
         return tuple(step for step in self.steps if isinstance(step, EngineFragment))
 
     @property
     def catalyst_stages(self) -> tuple[CatalystStage, ...]:
-        """The native steps, in the order of the flow."""
+        """The Catalyst stages, in the order of the data flow."""
         return tuple(step for step in self.steps if isinstance(step, CatalystStage))

@@ -1,4 +1,4 @@
-"""What can't run on Spark, found before Spark is touched; and what a user should know."""
+"""Find what can't run on Spark before Spark is used, and what users should be warned of."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["refuse", "refuse_stored_aggregations", "require_batches", "require_j
 
 
 _OWN_NAMES = (INPUT_STREAM, TRACE)
-"""How streams and queries begin that islands have beside those of the app."""
+"""Prefixes of the streams and queries that fragments add to the app."""
 
 
 def refuse(plan: Plan, layout: Layout, *, flush: bool, tells_case: bool = False) -> None:
-    """Raise what speaks against running the app, all at once.
+    """Raise everything that prevents an app from running, at once.
 
     Args:
-        plan: of the app.
-        layout: of the plan.
-        flush: whether time goes on until nothing waits for it.
-        tells_case: whether Spark tells columns apart whose names differ by case alone.
+        plan: plan of the app.
+        layout: layout of the plan.
+        flush: whether time advances until no timer is left.
+        tells_case: whether Spark's column names are case-sensitive.
 
     Raises:
         SparkLoweringError: something does; its ``refusals`` have places and hints.
@@ -49,9 +49,9 @@ def _unsupported(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiA
             yield _error(
                 "E401",
                 f"trigger '{trigger.id}' fires at {'start' if trigger.at_start else 'times of the wall clock'}, "
-                "which Spark's event time does not know",
+                "and apps on Spark run in event time",
                 trigger.span,
-                "use 'at every <time>', or bind a stream with the instants",
+                "use 'at every <time>', or bind a stream of the times",
             )
     for execution in plan.executions:
         for query in (execution,) if isinstance(execution, QueryPlan) else execution.queries:
@@ -59,27 +59,35 @@ def _unsupported(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiA
             windows += [getattr(getattr(query.input, side, None), "window", None) for side in ("left", "right")]
             if any(window is not None and window.window.takes_cron for window in windows):
                 yield _error(
-                    "E402", "a cron window follows the wall clock, not event time", query.span, "use timeBatch"
+                    "E402",
+                    "a cron window follows the wall clock, and apps on Spark run in event time",
+                    query.span,
+                    "use timeBatch",
                 )
     for window in plan.windows.values():
         if window.window.window.takes_cron:
-            yield _error("E402", "a cron window follows the wall clock, not event time", window.span, "use timeBatch")
+            yield _error(
+                "E402",
+                "a cron window follows the wall clock, and apps on Spark run in event time",
+                window.span,
+                "use timeBatch",
+            )
     written = {t for i in layout.fragments for e in i.elements for t in e.tables} - set(layout.read_only)
     for table in plan.tables.values():
         if table.store is not None and table.owner is None:
-            verb = "written to by every worker" if table.id in written else "read by every worker on its own"
+            verb = "would write" if table.id in written else "would read"
             yield _error(
                 "E403",
-                f"table '{table.id}' is kept by store '{table.store.store.full_name}', which would be {verb}",
+                f"table '{table.id}' is in store '{table.store.store.full_name}', which every worker {verb}",
                 table.span,
-                "give its rows with bind_table, or write a stream with Spark",
+                "bind its rows with bind_table, or write a stream with Spark",
             )
         if table.limit is not None and table.id in layout.read_only:
             yield _error(
                 "E413",
-                f"table '{table.id}' has a limit of {table.limit.rows} rows, and no query writes it: all its rows are bound",
+                f"table '{table.id}' is limited to {table.limit.rows} rows, and no query writes it: all its rows are bound",
                 table.span,
-                "bind fewer rows, and leave @limit or @app:limits(table.rows) out",
+                "bind fewer rows, and remove @limit or @app:limits(table.rows)",
             )
     for stream in plan.streams.values():
         if stream.on_error is OnErrorAction.STORE:
@@ -95,31 +103,31 @@ def _unsupported(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiA
                 if element.endless:
                     yield _error(
                         "E404",
-                        f"'{element.name}' never comes to rest: {element.endless}",
+                        f"'{element.name}' never stops to emit: {element.endless}",
                         element.span,
                         "use end_of_input='hold'",
                     )
 
 
 def _names_taken(plan: Plan, layout: Layout, *, tells_case: bool) -> Iterator[SiddhiAppError]:
-    """Names that mean something else where parts of the app run."""
+    """Yield errors for names that the workers or Spark use otherwise."""
     definitions: list[tuple[str, Span | None]] = [(found.id, found.span) for found in plan.streams.values()]
     definitions += [(found.id, found.span) for found in plan.tables.values()]
     definitions += [(found.id, found.span) for found in plan.windows.values()]
     definitions += [(found.id, found.span) for found in plan.aggregations.values()]
     for name, span in definitions:
         if name.startswith(_OWN_NAMES):
-            message = f"'{name}' begins like the streams by which rows come to workers"
-            yield _error("E411", message, span, "give it another name")
+            message = f"the name '{name}' is reserved for streams of workers"
+            yield _error("E411", message, span, "use another name")
     for execution in plan.executions:
         for query in (execution,) if isinstance(execution, QueryPlan) else execution.queries:
             if query.name.startswith(_OWN_NAMES):
-                message = f"query '{query.name}' begins like those by which rows come to workers"
-                yield _error("E411", message, query.span, "give it another name")
+                message = f"the query name '{query.name}' is reserved for queries of workers"
+                yield _error("E411", message, query.span, "use another name")
     for name in layout.read_only:
         if f"{name}__rows" in plan.streams:
-            message = f"the rows of table '{name}' come to workers by a stream '{name}__rows', which the app has"
-            yield _error("E411", message, plan.streams[f"{name}__rows"].span, "give the stream another name")
+            message = f"workers fill table '{name}' by a stream '{name}__rows', which the app defines"
+            yield _error("E411", message, plan.streams[f"{name}__rows"].span, "use another name for the stream")
     if tells_case:
         return
     made = {stream for step in layout.steps for stream in step.produced}
@@ -133,26 +141,24 @@ def _names_taken(plan: Plan, layout: Layout, *, tells_case: bool) -> Iterator[Si
             other = met.setdefault(attribute.name.lower(), attribute.name)
             if other != attribute.name:
                 message = (
-                    f"attributes '{other}' and '{attribute.name}' of '{name}' differ by case alone, and are one column"
+                    f"attributes '{other}' and '{attribute.name}' of '{name}' differ in case only, which Spark ignores"
                 )
                 yield _error("E411", message, span, "rename one, or set spark.sql.caseSensitive to true")
 
 
 def refuse_stored_aggregations(plan: Plan, fragments: Iterable[EngineFragment]) -> None:
-    """Whether islands would have their workers fill tables of one store.
+    """Check that no fragment fills the tables of a store.
 
     Raises:
-        SparkLoweringError: they would.
+        SparkLoweringError: one does.
     """
     found = []
     for name in (name for fragment in fragments for name in fragment.names if name in plan.aggregations):
         aggregation = plan.aggregations[name]
         store = next((held for table in aggregation.tables if (held := plan.tables[table].store) is not None), None)
         if store is not None:
-            message = (
-                f"aggregation '{name}' is kept by store '{store.store.full_name}', which every worker would write to"
-            )
-            hint = "leave @store out: in batch, runtime.aggregation(...) gives its rows"
+            message = f"aggregation '{name}' is in store '{store.store.full_name}', which every worker would write"
+            hint = "remove @store; in batch, runtime.aggregation(...) returns its rows"
             error = _error("E403", message, aggregation.span, hint)
             found.append(error.located(source=plan.app.source, app=plan.app.name))
     if found:
@@ -164,59 +170,59 @@ _WITHOUT_BATCHES = ("continuous", "realTime")
 
 
 def require_batches(trigger: Mapping[str, object]) -> None:
-    """Whether a stream is cut into micro-batches.
+    """Check that a trigger runs micro-batches.
 
     Raises:
-        ValueError: it is not, or there is no such trigger.
+        ValueError: it does not, or is unknown.
         TypeError: it is not a mapping.
     """
     if not isinstance(trigger, Mapping):
-        raise TypeError(f"trigger is a dict, such as {{'availableNow': True}}, not {trigger!r}")
+        raise TypeError(f"invalid trigger {trigger!r}: expected a dict such as {{'availableNow': True}}")
     for name in trigger:
         if name not in (*_BATCHES, *_WITHOUT_BATCHES):
-            raise ValueError(f"there is no trigger {name!r}{did_you_mean(str(name), _BATCHES)}")
+            raise ValueError(f"unknown trigger {name!r}{did_you_mean(str(name), _BATCHES)}")
         if name in _WITHOUT_BATCHES:
             raise ValueError(
-                f"trigger {name!r} knows no micro-batches, in which engines run: take 'processingTime' or 'availableNow'"
+                f"trigger {name!r} runs no micro-batches, which engines need: use 'processingTime' or 'availableNow'"
             )
 
 
 def require_running(spark: object) -> None:
-    """Whether a session has not been stopped.
+    """Check that a session has not been stopped.
 
     Raises:
         SparkSetupError: it has.
     """
     context = getattr(spark, "_sc", None)
     if getattr(spark, "is_stopped", False) or (context is not None and context._jsc is None):
-        raise SparkSetupError("the session has been stopped: make another one, and a runtime with it")
+        raise SparkSetupError("the session has been stopped: create a session, and a runtime with it")
 
 
 def require_jvm(spark: object, what: str) -> None:
-    """Whether the session is in this process.
+    """Check that a session runs in this process.
 
     Raises:
-        SparkSetupError: it is one of Spark Connect.
+        SparkSetupError: it is a session of Spark Connect.
     """
     if "connect" in type(spark).__module__.split("."):
         raise SparkSetupError(
-            f"{what} does not run over Spark Connect yet, as checkpoints are reached from here: take a session of this "
-            "process; batch, and output(...) of streams, do"
+            f"{what} does not run over Spark Connect, as it reads and writes checkpoints from this process: use a session of this "
+            "process; batch, and output(...) of streams, run over Spark Connect"
         )
 
 
 def warnings_of(plan: Plan, layout: Layout, *, strict: bool, shards: int) -> list[str]:
-    """What a user should know, a sentence each.
+    """Return what users should be warned of, a sentence each.
 
     Raises:
-        SparkLoweringError: there is something, and ``strict`` makes errors of it.
+        SparkLoweringError: there is a warning, and ``strict`` turns warnings into errors.
     """
     found: list[tuple[str, Span | None, str]] = []
     for name, function, span in _not_repeatable(plan):
         message = (
-            f"{name} calls {function}(), which is not deterministic: work that Spark does again may come out otherwise"
+            f"{name} calls {function}(), which is not deterministic: a task that Spark repeats may have other results"
         )
-        found.append((message, span, "a function of its arguments alone is declared deterministic=True"))
+        found.append((message, span, "declare a function that depends on its arguments only with deterministic=True"))
     for fragment in layout.fragments:
         if fragment.is_single:
             assert fragment.blame is not None
@@ -224,7 +230,9 @@ def warnings_of(plan: Plan, layout: Layout, *, strict: bool, shards: int) -> lis
             message = f"{', '.join(fragment.names)} {runs} on one shard: {fragment.reason}"
             hint = "partition by a key to run in parallel"
             if by_ranges(fragment.blame):
-                hint = "where no row is in two ranges, partition by their name: with (ifThenElse(..., 'high', 'low') of ...)"
+                hint = (
+                    "if no row is in two ranges, partition by their name: with (ifThenElse(..., 'high', 'low') of ...)"
+                )
             found.append((message, fragment.blame.span, hint))
         elif not fragment.stateless and shards > 1:
             found += _purged_by_shard(plan, fragment)
@@ -238,15 +246,15 @@ def _purged_by_shard(plan: Plan, fragment: EngineFragment) -> Iterator[tuple[str
     for partition in plan.executions:
         if isinstance(partition, PartitionPlan) and partition.purge is not None and partition.name in fragment.names:
             message = (
-                f"{partition.name} purges idle keys at times counted from the first event of each shard, so that what it "
-                "puts out for a key that comes back may depend on the number of shards"
+                f"{partition.name} purges idle keys at times counted from the first event of each shard, so the results of a key that "
+                "returns may depend on the number of shards"
             )
-            hint = "leave @purge out, let windows forget by time, or run on one shard (shards=1)"
+            hint = "remove @purge, limit windows by time, or run on one shard (shards=1)"
             yield message, partition.span, hint
 
 
 def _not_repeatable(plan: Plan) -> Iterator[tuple[str, str, Span | None]]:
-    """Queries that call functions of extensions which give something else each time; UUIDs are seen to."""
+    """Yield queries that call nondeterministic functions of extensions; UUIDs are seeded."""
     for execution in plan.executions:
         for query in (execution,) if isinstance(execution, QueryPlan) else execution.queries:
             for node in (node for expression in expressions_of(query) for node in walk(expression)):

@@ -1,4 +1,4 @@
-"""From which streams of an app a stream comes, over everything in between."""
+"""Find the sources of a stream, through everything in between."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["is_fed", "require_fed", "sources_above", "tables_above", "unfed", "u
 
 
 def sources_above(plan: Plan, layout: Layout, stream: str, *, bound: Collection[str] = ()) -> list[str]:
-    """The streams that a stream comes from and that no query fills, in text order; with those that are bound.
+    """Return the streams that a stream comes from and that no query fills, and those that are bound, in text order.
 
-    A stream that is bound or that the clock fills is one of them itself, whatever queries add to it.
+    A stream that is bound or filled by a trigger is its own source, too.
     """
     elements = [element for fragment in layout.fragments for element in fragment.elements]
     elements += [step.element for step in layout.catalyst_stages]
@@ -33,12 +33,12 @@ def sources_above(plan: Plan, layout: Layout, stream: str, *, bound: Collection[
 
 
 def tables_above(layout: Layout, streams: Iterable[str], *, elements: Collection[str] = ()) -> list[str]:
-    """The tables without a writer that are read on the way to these streams; an island is one, whatever of it is wanted.
+    """Return the read-only tables on the way to some streams; a fragment needs the tables of all its elements.
 
     Args:
-        layout: of the app.
-        streams: that are wanted.
-        elements: names of others that are.
+        layout: layout of the app.
+        streams: streams that are wanted.
+        elements: names of elements that are wanted.
     """
     wanted = {stream.removeprefix("!") for stream in streams}
     found: set[str] = set()
@@ -59,33 +59,33 @@ def tables_above(layout: Layout, streams: Iterable[str], *, elements: Collection
 
 
 def is_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str]) -> bool:
-    """Whether rows of bound streams, or the clock that they move, can make rows of a stream."""
+    """Return whether bound streams or triggers can fill a stream."""
     return any(name in bound or name in plan.triggers for name in sources_above(plan, layout, stream, bound=bound))
 
 
 def require_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str]) -> None:
-    """See to it that a stream can have rows.
+    """Check that a stream can have rows.
 
     Raises:
-        ValueError: nothing is bound to a stream it comes from.
+        ValueError: none of its sources is bound.
     """
     if is_fed(plan, layout, stream, bound):
         return
     above = sources_above(plan, layout, stream)
     if above == [stream]:
-        raise ValueError(f"stream '{stream}' is not bound, and no query fills it")
-    raise ValueError(f"nothing is bound that '{stream}' comes from: bind {' or '.join(above)}")
+        raise ValueError(f"stream '{stream}' is not bound, and no query fills it: bind it")
+    raise ValueError(f"no source of '{stream}' is bound: bind {' or '.join(above)}")
 
 
 def unfed(plan: Plan, layout: Layout) -> list[str]:
-    """Streams that no query fills."""
+    """Return the streams that no query fills."""
     made = {stream for fragment in layout.fragments for stream in fragment.produced}
     made |= {stream for step in layout.catalyst_stages for stream in step.element.writes}
     return [name for name in plan.streams if name not in made and not name.startswith("!")]
 
 
 def unread(plan: Plan, layout: Layout) -> list[str]:
-    """Streams that queries fill and nobody reads."""
+    """Return the streams that queries fill and nothing reads."""
     elements = [element for fragment in layout.fragments for element in fragment.elements]
     elements += [step.element for step in layout.catalyst_stages]
     read = {name for element in elements for name in element.reads}

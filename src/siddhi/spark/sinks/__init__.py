@@ -1,1 +1,1 @@
-"""Sinks that Spark itself serves, and what a batch or stream writes."""
+"""Sinks that Spark supports, and the output folders of batches and streams."""

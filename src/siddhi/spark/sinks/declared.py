@@ -1,4 +1,4 @@
-"""Sinks of streams, and those that annotations of an app name."""
+"""Sinks of streams, and the sinks of an app's annotations."""
 
 from __future__ import annotations
 
@@ -36,46 +36,46 @@ __all__ = [
 logger = logging.getLogger("siddhi")
 
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {"csv": CSV_DIALECT, "json": {"ignoreNullFields": "false"}}
-"""What makes files that are read as what they were written from."""
+"""Options with which files are read as they were written."""
 
 
 class CountingSink(ABC):
-    """A sink that says how many rows it took; those of others are counted for it."""
+    """A sink that returns the number of rows it took; for other sinks it is counted."""
 
     @abstractmethod
     def __call__(self, frame: DataFrame, batch: int) -> int:
-        """Take the rows of a micro-batch; how many there are."""
+        """Write the rows of a micro-batch; return their number."""
 
 
 def _counted(frame: DataFrame) -> tuple[DataFrame, Observation]:
-    """The rows, which are counted as they are written."""
+    """Return the rows and an observation that counts them as they are written."""
     count = Observation()
     return frame.observe(count, F.count(F.lit(1)).alias("rows")), count
 
 
 class FileSink(CountingSink):
-    """Writes every micro-batch to a folder of its own, ``batch=<number>``; one that comes again is written once.
+    """Writes every micro-batch once, to a folder ``batch=<number>``.
 
-    A batch is whole once ``_siddhi_batch`` lies in its folder, which is written last and names its files; what is there
-    without it, as after a kill on an object store, is written anew.
+    A batch is complete once its folder has ``_siddhi_batch``, which is written last and names the files. A folder without it, as
+    after a kill on an object store, is written again.
 
-    The folder belongs to the checkpoint that began to write there, or to one that was migrated from it: another one, whose
-    batches have the same numbers, is refused when it starts, and so is a batch of one that has lost it meanwhile. A folder keeps
-    the format of its batches.
+    The folder belongs to the checkpoint that began to write it, or to one that was migrated from that. Another checkpoint, whose
+    batches have the same numbers, is refused at its start, and so is a batch of one that has lost the folder since. All batches of
+    a folder have one format.
 
-    In batch, :meth:`write_all` puts rows in the place of those that the last one left there, without folders of batches.
+    In batch, :meth:`write_all` replaces the rows that the last one wrote, without folders of batches.
 
-    CSV has a header and doubles quotes, JSON writes nulls, as the embedded engine does, unless the options say otherwise.
+    CSV has a header and doubled quotes, JSON has nulls, as in the embedded engine, unless the options say otherwise.
 
     Args:
-        path: of the folder.
+        path: path of the folder.
         format: ``parquet``, ``csv``, ``json`` or ``orc``.
-        options: of Spark's writer.
+        options: options of Spark's writer.
     """
 
     def __init__(self, path: str, format: str = "parquet", options: Mapping[str, str] | None = None) -> None:  # noqa: A002
         if format not in FILE_FORMATS:
-            raise ValueError(f"files are {', '.join(FILE_FORMATS)}, not {format!r}")
+            raise ValueError(f"invalid format {format!r}: expected one of {', '.join(FILE_FORMATS)}")
         self.path = path
         self.format = format
         given = {name.lower() for name in options or {}}
@@ -85,7 +85,7 @@ class FileSink(CountingSink):
         self._owner: Owner | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> int:
-        """Write the rows of a micro-batch, under another name first."""
+        """Write the rows of a micro-batch to a temporary folder, and rename it."""
         spark = frame.sparkSession
         self._require_still_own(spark)
         self._sweep(spark, batch)
@@ -96,33 +96,33 @@ class FileSink(CountingSink):
         fresh = f"{self.path}/_writing-{batch}-{uuid.uuid4().hex}"
         rows, count = _counted(frame)
         rows.write.format(self.format).options(**self.options).save(fresh)
-        self._require_still_own(spark)  # writing takes time, in which another one may have begun
+        self._require_still_own(spark)  # another checkpoint may have claimed the folder during the write
         taken = int(count.get["rows"])
         put(spark, fresh, goal, taken, is_own=self._owner is not None)
         return taken
 
     def require_own(self, spark: SparkSession, owner: Owner) -> None:
-        """See to it that a checkpoint may write there.
+        """Check that a checkpoint may write to the folder.
 
         Raises:
-            SparkRunError: another one did, there are files that no stream wrote, or batches of another format.
+            SparkRunError: it has files of another checkpoint, files that no stream wrote, or batches of another format.
         """
         require_own(spark, self.path, owner)
         require_format(spark, self.path, self.format)
 
     def claim(self, spark: SparkSession, owner: Owner) -> None:
-        """Mark the folder as that of a checkpoint, which is about to start."""
+        """Claim the folder for a checkpoint that is about to start."""
         claim(spark, self.path, owner)
         self._owner = owner
         self._swept = False
 
     def _require_still_own(self, spark: SparkSession) -> None:
-        """Every batch anew: another checkpoint's batch of this number would pass for this one's."""
+        """Check before every batch: a batch of another checkpoint with this number would count as written."""
         if self._owner is not None:
             require_still_own(spark, self.path, self._owner)
 
     def _sweep(self, spark: SparkSession, batch: int) -> None:
-        """Clear away what a killed process left of this batch, which is the first that comes again."""
+        """Delete what a killed process left of this batch, the first one that is repeated."""
         if not self._swept:
             for name in files.names(spark, self.path):
                 if name.startswith(f"_writing-{batch}-"):
@@ -130,19 +130,19 @@ class FileSink(CountingSink):
             self._swept = True
 
     def require_replaceable(self, spark: SparkSession) -> None:
-        """See to it that :meth:`write_all` may write there.
+        """Check that :meth:`write_all` may write to the folder.
 
         Raises:
-            SparkRunError: the folder holds something else than what another ``write_all`` left.
+            SparkRunError: it has anything but the rows of another ``write_all``.
         """
         if files.is_reachable(spark):
             replaced.require_replaceable(spark, self.path)
 
     def write_all(self, frame: DataFrame) -> None:
-        """Write rows that end, in the place of those that the last one left; over Spark Connect, to a folder that is new.
+        """Write the rows of a batch in place of those of the last one; over Spark Connect, the folder must be new.
 
         Raises:
-            SparkRunError: the folder holds something else: rows of a stream, or files of somebody. They are left alone.
+            SparkRunError: the folder has rows of a stream or other files, which stay.
         """
         spark, mode = frame.sparkSession, "error"
         if files.is_reachable(spark):
@@ -152,10 +152,10 @@ class FileSink(CountingSink):
 
 
 class KafkaSink(CountingSink):
-    """Writes rows as JSON; at least once: a batch that comes again is written again.
+    """Writes rows as JSON, at least once: a repeated batch is written again.
 
     Args:
-        options: of Spark's Kafka writer.
+        options: options of Spark's Kafka writer.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -169,14 +169,14 @@ class KafkaSink(CountingSink):
         return int(count.get["rows"])
 
     def write_all(self, frame: DataFrame) -> None:
-        """Write rows that end."""
+        """Write the rows of a batch."""
         require_kafka(frame.sparkSession)
         rows = frame.select(F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns))).alias("value"))
         rows.write.format("kafka").options(**self.options).save()
 
 
 class MemorySink(CountingSink):
-    """Keeps rows in this process, for tests; a batch that comes again is kept once."""
+    """Keeps rows in this process, for tests; a repeated batch is kept once."""
 
     def __init__(self) -> None:
         self.batches: dict[int, list[tuple[object, ...]]] = {}
@@ -193,7 +193,7 @@ class MemorySink(CountingSink):
 
 
 class LogSink(CountingSink):
-    """Logs every row (logger ``siddhi``); with no level, none."""
+    """Logs every row (logger ``siddhi``); without level, none."""
 
     def __init__(self, prefix: str, level: int | None = logging.INFO) -> None:
         self.prefix = prefix
@@ -205,7 +205,7 @@ class LogSink(CountingSink):
         return self._log(frame)
 
     def write_all(self, frame: DataFrame) -> None:
-        """Log rows that end."""
+        """Log the rows of a batch."""
         self._log(frame)
 
     def _log(self, frame: DataFrame) -> int:
@@ -222,46 +222,46 @@ DeclaredSink = FileSink | KafkaSink | LogSink
 
 
 class DeclaredSinks(CountingSink):
-    """All sinks that the app names for a stream; where one fails, the batch comes again to all."""
+    """All sinks of an app for a stream; if one fails, all get the batch again."""
 
     def __init__(self, sinks: Sequence[DeclaredSink]) -> None:
         self.sinks = list(sinks)
 
     def __call__(self, frame: DataFrame, batch: int) -> int:
-        """Give each the rows of a micro-batch, with the attributes that the app declares, as in batch."""
+        """Pass each sink the rows of a micro-batch, with the attributes that the app declares, as in batch."""
         frame = frame.drop("_timestamp")
         return max(sink(frame, batch) for sink in self.sinks)
 
     def write_all(self, frame: DataFrame) -> None:
-        """Give each rows that end."""
+        """Pass each sink the rows of a batch."""
         for sink in self.sinks:
             sink.write_all(frame)
 
 
 def file_sinks(sink: object) -> list[FileSink]:
-    """The sinks to files that a sink is made of."""
+    """Return the file sinks that a sink consists of."""
     found = sink.sinks if isinstance(sink, DeclaredSinks) else [sink]
     return [each for each in found if isinstance(each, FileSink)]
 
 
 def require_callable(sinks: Mapping[str, object]) -> None:
-    """Whether all can take the rows of a micro-batch.
+    """Check that all sinks are callable.
 
     Raises:
-        TypeError: one can't.
+        TypeError: one is not.
     """
     for stream, sink in sinks.items():
         if not callable(sink):
             raise TypeError(
-                f"the sink of '{stream}' is {sink!r}: it is called as sink(frame, batch), such as FileSink(path)"
+                f"invalid sink {sink!r} of '{stream}': expected a function sink(frame, batch), such as FileSink(path)"
             )
 
 
 def require_replaceable(spark: SparkSession, sinks: Mapping[str, object]) -> None:
-    """See to it that a batch may write to all folders, before it writes to one.
+    """Check that a batch may write to all folders, before it writes to one.
 
     Raises:
-        SparkRunError: one holds something else than what another batch left.
+        SparkRunError: one has anything but the rows of another batch.
     """
     for sink in sinks.values():
         for each in file_sinks(sink):
@@ -269,11 +269,11 @@ def require_replaceable(spark: SparkSession, sinks: Mapping[str, object]) -> Non
 
 
 def declared_sinks(app: str, connectors: Sequence[Connector]) -> dict[str, DeclaredSinks]:
-    """The sinks of an app's annotations, by stream.
+    """Return the sinks of an app's annotations, by stream.
 
     Args:
-        app: its name.
-        connectors: of the app.
+        app: name of the app.
+        connectors: connectors of the app.
     """
     found: dict[str, list[DeclaredSink]] = {}
     for connector in connectors:

@@ -1,4 +1,4 @@
-"""To which checkpoint a folder of output belongs: batches of another one have the same numbers, and would pass for written."""
+"""Ownership of output folders: batches of another checkpoint have the same numbers, and would count as written."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Owner:
 
     Attributes:
         checkpoint: its folder, for messages.
-        id: of the checkpoint.
-        parents: of those it was migrated from.
-        last: the number of the last batch that was planned, as sinks know it; None: there was none.
+        id: its id.
+        parents: ids of the checkpoints it was migrated from.
+        last: number of the last planned batch, as sinks know it; None: there was none.
     """
 
     checkpoint: str
@@ -34,16 +34,16 @@ class Owner:
 
 
 def require_own(spark: SparkSession, folder: str, owner: Owner) -> None:
-    """See to it that a checkpoint may write to a folder, and change nothing yet.
+    """Check that a checkpoint may write to a folder, without changing it.
 
-    A folder without a mark is that of a checkpoint whose batches it may hold, and so is that of a checkpoint it was migrated
-    from. What Spark does not read (``_SUCCESS``) may lie in a folder that is new to the checkpoint.
+    A folder without owner belongs to a checkpoint that can have written its batches, and so does the folder of a parent. A folder
+    that is new to the checkpoint may have files that Spark does not read (``_SUCCESS``).
 
     Raises:
-        SparkRunError: another checkpoint wrote what is there, or no stream.
+        SparkRunError: another checkpoint, or no stream, wrote its files.
     """
     if files.is_file(spark, folder):
-        raise SparkRunError(f"{folder} is a file: a sink writes a folder of files. Give it another path")
+        raise SparkRunError(f"{folder} is a file, and the sink writes a folder: give it another path")
     mark = files.text_of(spark, _name(folder))
     if mark == owner.id:
         return
@@ -58,44 +58,44 @@ def require_own(spark: SparkSession, folder: str, owner: Owner) -> None:
             return
         more = "" if len(foreign) <= 3 else f" and {len(foreign) - 3} more"
         raise SparkRunError(
-            f"folder {folder} holds files that no stream wrote ({', '.join(foreign[:3])}{more}), which would be read as its rows: "
-            "give the sink a folder of its own, or empty this one first"
+            f"folder {folder} has files that no stream wrote ({', '.join(foreign[:3])}{more}), which would be read as its rows: use "
+            "another folder, or empty this one"
         )
     raise SparkRunError(
-        f"folder {folder} holds batches that checkpoint {owner.checkpoint} did not write: batches of the same number would "
-        "pass for written. Give a folder of its own, or empty this one first"
+        f"folder {folder} has batches that checkpoint {owner.checkpoint} did not write, and batches of the same number would count as "
+        "written: use another folder, or empty this one"
     )
 
 
 def batches_of(names: Iterable[str]) -> list[int]:
-    """The numbers of the batches in a folder, by the names of what is there."""
+    """Return the numbers of the batches in a folder, from the names of its entries."""
     return [int(found[1]) for name in names if (found := _BATCH.fullmatch(name))]
 
 
 def is_of_a_stream(spark: SparkSession, folder: str) -> bool:
-    """Whether a checkpoint has marked a folder as its own, or written batches there."""
+    """Return whether a checkpoint owns a folder, or has written batches there."""
     if batches_of(files.names(spark, folder)):
         return True
     return files.text_of(spark, _name(folder)) is not None
 
 
 def claim(spark: SparkSession, folder: str, owner: Owner) -> None:
-    """Mark a folder as that of a checkpoint; see :func:`require_own`."""
+    """Make a checkpoint the owner of a folder; see :func:`require_own`."""
     if files.text_of(spark, _name(folder)) != owner.id:
         files.make_folder(spark, folder)
         files.write_text(spark, _name(folder), owner.id)
 
 
 def require_still_own(spark: SparkSession, folder: str, owner: Owner) -> None:
-    """See to it that nobody else has claimed a folder since.
+    """Check that no other checkpoint has claimed a folder since.
 
     Raises:
-        SparkRunError: somebody has.
+        SparkRunError: one has.
     """
     if files.text_of(spark, _name(folder)) != owner.id:
         raise SparkRunError(
-            f"folder {folder} was taken over by another checkpoint than {owner.checkpoint}, or emptied while it was written to: "
-            "give each checkpoint a folder of its own"
+            f"folder {folder} was claimed by another checkpoint than {owner.checkpoint}, or emptied while it was written: use a folder "
+            "per checkpoint"
         )
 
 

@@ -1,4 +1,4 @@
-"""No sink writes where the app reads: a batch would delete its own input, and a stream would feed itself for ever."""
+"""Refuse sinks that write where the app reads: a batch would delete its input, and a stream would read its output."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["refuse_sinks_in_sources"]
 
 
 def refuse_sinks_in_sources(spark: SparkSession, sinks: Mapping[str, object], frames: Mapping[str, DataFrame]) -> None:
-    """See to it that no sink writes to a folder that is, lies within or contains one that is read.
+    """Check that the folder of no sink is, contains or lies within one that is read.
 
     Args:
-        spark: the session, which says where a path without scheme lies.
-        sinks: by stream.
-        frames: what streams and tables are bound to.
+        spark: session with the default file system.
+        sinks: sinks by stream.
+        frames: DataFrames of bound streams and tables.
 
     Raises:
         ValueError: one does.
@@ -37,6 +37,6 @@ def refuse_sinks_in_sources(spark: SparkSession, sinks: Mapping[str, object], fr
             lies = relation(own, there)
             if lies is not None:
                 raise ValueError(
-                    f"the sink of '{stream}' writes to folder {folder}, which {lies} {place}, where '{name}' is read from: "
-                    "give the sink a folder apart from all that is read"
+                    f"the sink of '{stream}' writes to folder {folder}, which {lies} {place}, the input of '{name}': use a folder "
+                    "apart from all inputs"
                 )

@@ -1,7 +1,7 @@
-"""The folder of a batch write: it takes the place of what the last one left there, and of nothing else.
+"""The folder of a batch write, which replaces the rows of the last one and nothing else.
 
-A mark says that a folder is one: it is there before the rows, and stays while they are deleted, so whatever a crash leaves
-may be replaced, too.
+A mark identifies such a folder. It is there before the rows and while they are deleted, so leftovers of a crash may be
+replaced, too.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ __all__ = ["clear", "require_replaceable"]
 
 _MARK = "_siddhi_write"
 _WRITTEN = re.compile(r"part-.*|_SUCCESS|_temporary|__magic.*|_(?:started|committed)_.*")
-"""What Spark leaves of a write, by its committers."""
+"""Files that Spark's committers leave."""
 
 
 def require_replaceable(spark: SparkSession, folder: str) -> None:
-    """See to it that a batch may write to a folder, and change nothing yet.
+    """Check that a batch may write to a folder, without changing it.
 
     Raises:
-        SparkRunError: there is something else than what another batch wrote: rows of a stream, or files of somebody.
+        SparkRunError: it has rows of a stream, or files that no batch wrote.
     """
     if files.is_file(spark, folder):
-        raise SparkRunError(f"{folder} is a file: a sink writes a folder of files. Give it another path")
+        raise SparkRunError(f"{folder} is a file, and the sink writes a folder: give it another path")
     names = files.names(spark, folder)
     if is_of_a_stream(spark, folder):
         raise SparkRunError(
-            f"folder {folder} belongs to a stream, whose rows a batch would delete: give the batch a folder of its own, or "
-            "delete this one first"
+            f"folder {folder} belongs to a stream, whose rows a batch would delete: use another folder for the batch, or delete this "
+            "one"
         )
     ours = _MARK in names
     others = sorted(name for name in names if not (ours and (name == _MARK or _WRITTEN.fullmatch(name))))
     if others:
         more = "" if len(others) <= 3 else f" and {len(others) - 3} more"
         raise SparkRunError(
-            f"folder {folder} holds what no batch of an app wrote there, and would be deleted ({', '.join(others[:3])}{more}): "
-            "give the sink a folder of its own, or empty this one first"
+            f"folder {folder} has files that no batch of an app wrote and that would be deleted ({', '.join(others[:3])}{more}): use "
+            "another folder, or empty this one"
         )
 
 
 def clear(spark: SparkSession, folder: str) -> None:
-    """Make a folder that is empty but for the mark.
+    """Make a folder that has nothing but the mark.
 
     Raises:
-        SparkRunError: it holds something else than what another batch wrote.
+        SparkRunError: it has rows of a stream, or files that no batch wrote.
     """
     require_replaceable(spark, folder)
     files.make_folder(spark, folder)

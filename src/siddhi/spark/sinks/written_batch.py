@@ -1,8 +1,7 @@
-"""What says that a batch is written: an object that comes last, with the names and sizes of its files.
+"""The mark of a complete batch: an object that is written last, with names and sizes of the files.
 
-A folder that is there says nothing: on an object store a rename copies file by file, and who is killed half-way leaves a
-part of them under the final name. A batch without its mark, or with other files than that says, is written anew when it comes
-again; its rows are the same then.
+The existence of a folder proves nothing, as object stores rename by copying files, and a kill leaves some of them. A repeated
+batch has the same rows; a folder without mark, or with other files, is written again.
 """
 
 from __future__ import annotations
@@ -19,40 +18,40 @@ from siddhi.spark import files
 __all__ = ["MARK", "put", "rows_written"]
 
 MARK = "_siddhi_batch"
-"""The name of the mark in the folder of a batch; Spark reads nothing that begins with ``_``."""
+"""Name of the mark in the folder of a batch; Spark ignores names with ``_`` in front."""
 
 logger = logging.getLogger("siddhi")
 
 
 def rows_written(spark: SparkSession, folder: str) -> int | None:
-    """How many rows a batch has, all files of which are in its folder; None where it has not been written, or in part."""
+    """Return the number of rows of a complete batch; None: it is missing or incomplete."""
     mark = f"{folder}/{MARK}"
     if not files.exists(spark, mark):
         return None
     try:
         said = json.loads(files.read_text(spark, mark))
-    except ValueError:  # torn, where a file system copies it to its name bit by bit
+    except ValueError:  # truncated, on a file system that copies piece by piece
         return None
-    if not isinstance(said, dict) or type(said.get("rows")) is not int:  # another program's
+    if not isinstance(said, dict) or type(said.get("rows")) is not int:  # of another program
         return None
     return int(said["rows"]) if said.get("files") == _files(spark, folder) else None
 
 
 def put(spark: SparkSession, fresh: str, goal: str, rows: int, *, is_own: bool) -> None:
-    """Give the folder of a batch, which is whole, its name, and mark it.
+    """Rename the folder of a complete batch to its name, and mark it.
 
     Args:
         fresh: the folder it was written to.
-        goal: its name; what is there without being a whole batch goes.
-        rows: how many it has.
-        is_own: whether the folder above belongs to the checkpoint at work, so that what goes is an attempt of its own and may
-            be deleted. Else it stands aside, under a name that Spark does not read.
+        goal: its name; an incomplete batch there is removed.
+        rows: number of rows.
+        is_own: whether the parent folder belongs to this checkpoint, so that an incomplete batch is its own and may be deleted;
+            otherwise it is renamed to a name that Spark ignores.
 
     Raises:
         SparkRunError: the file system does not rename, or another process writes the same batch.
     """
     brought = _files(spark, fresh)
-    if rows_written(spark, goal) is not None:  # by another process, meanwhile
+    if rows_written(spark, goal) is not None:  # another process was faster
         files.delete(spark, fresh)
         return
     if files.exists(spark, goal):
@@ -67,8 +66,8 @@ def put(spark: SparkSession, fresh: str, goal: str, rows: int, *, is_own: bool) 
             if these
         ]
         raise SparkRunError(
-            f"{goal} is {' and '.join(told)} after {fresh} was renamed to it: does another process write there? When the query is "
-            "started again, it writes this batch anew"
+            f"{goal} is {' and '.join(told)} after {fresh} was renamed to it: another process may write there; the batch is written "
+            "again when the query is restarted"
         )
     said = json.dumps({"rows": rows, "files": brought}, sort_keys=True)
     files.write_new(spark, goal, MARK, said.encode())
@@ -76,13 +75,13 @@ def put(spark: SparkSession, fresh: str, goal: str, rows: int, *, is_own: bool) 
 
 def _clear(spark: SparkSession, goal: str, *, is_own: bool) -> None:
     if is_own:
-        logger.warning("%s was written in part, or by a version that marked no batches: it is written anew", goal)
+        logger.warning("%s is incomplete, or of a version without marks: it is written again", goal)
         files.delete(spark, goal)
         return
     above, _, name = goal.rpartition("/")
     aside = f"{above}/_aside-{name.removeprefix('batch=')}-{uuid.uuid4().hex}"
     logger.warning(
-        "%s was written in part, or by a version that marked no batches: it is written anew, and what was there is in %s",
+        "%s is incomplete, or of a version without marks: it is written again, and its files are moved to %s",
         goal,
         aside,
     )
@@ -90,6 +89,6 @@ def _clear(spark: SparkSession, goal: str, *, is_own: bool) -> None:
 
 
 def _files(spark: SparkSession, folder: str) -> dict[str, int]:
-    """Names and bytes of the files with rows."""
+    """Return the sizes of the files with rows by name."""
     sizes = files.sizes(spark, folder)
     return {name: size for name, size in sizes.items() if not name.startswith(("_", "."))}

@@ -1,4 +1,4 @@
-"""A folder of output keeps its format: of two, no reader takes both. The names that Spark gives its files tell which it is."""
+"""Check the format of an output folder, by the names that Spark gives its files: no reader takes two formats."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PART = re.compile(r"part-[^.]*(?:\.\w+)*?\.(parquet|csv|json|orc)(?:\.\w+)*")
 
 
 def require_format(spark: SparkSession, folder: str, format_: str) -> None:
-    """See to it that the batches in a folder are of a format, as far as the last one tells.
+    """Check that the last batch in a folder has a format.
 
     Raises:
-        SparkRunError: it is of another one.
+        SparkRunError: it has another one.
     """
     there = batches_of(files.names(spark, folder))
     if not there:
@@ -29,6 +29,6 @@ def require_format(spark: SparkSession, folder: str, format_: str) -> None:
     if others:
         other = min(others)
         raise SparkRunError(
-            f"folder {folder} holds batches in {other}, and with {format_} beside them nothing could read it: go on with "
-            f"{other}, or give the sink a folder of its own"
+            f"folder {folder} has batches in {other}, and no reader takes {format_} beside them: write {other}, or use another "
+            "folder"
         )

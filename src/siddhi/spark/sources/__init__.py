@@ -1,1 +1,1 @@
-"""Sources that Spark itself serves: files, Kafka, and DataFrames that a user binds."""
+"""Sources that Spark supports: files, Kafka, and DataFrames that a user binds."""

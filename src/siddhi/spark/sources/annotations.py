@@ -1,8 +1,7 @@
-"""``@source`` and ``@sink`` that Spark itself serves: files, Kafka, and rows at a rate for tests.
+"""``@source`` and ``@sink`` of types that Spark supports: files, Kafka, logs, and generated rows.
 
-They are taken out of the app before it is planned, as the engine has no such extensions. Event time and how late rows may
-be are options of the source: ``@source(type='file', file.uri='/data/in', timestamp='ts', watermark='10 seconds',
-@map(type='parquet'))``.
+They are removed from the app before it is planned, as the engine has no such extensions. Event time and watermark are options
+of the source: ``@source(type='file', file.uri='/data/in', timestamp='ts', watermark='10 seconds', @map(type='parquet'))``.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = [
 ]
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
-"""What ``@map(type=...)`` of a file may say."""
+"""Values of ``@map(type=...)`` of a file."""
 LOG_LEVELS: Mapping[str, int | None] = {
     "OFF": None,
     "FATAL": logging.CRITICAL,
@@ -44,12 +43,12 @@ LOG_LEVELS: Mapping[str, int | None] = {
     "DEBUG": logging.DEBUG,
     "TRACE": logging.DEBUG,
 }
-"""What ``priority`` of a log sink may say."""
+"""Values of ``priority`` of a log sink."""
 MODES = ("FAILFAST", "DROPMALFORMED", "PERMISSIVE")
-"""What happens to text that is not what its attribute says: the query fails, the row is dropped, the value is null."""
+"""Policies for invalid text: the query fails, the row is dropped, the value is null."""
 _SERVED = {"source": ("file", "kafka", "rate"), "sink": ("file", "kafka", "log")}
 _SHARED = ("timestamp", "watermark", "max.idle")
-"""What all sources of a stream say alike."""
+"""Options that all sources of a stream must share."""
 _OWN = {
     ("source", "file"): ("file.uri", *_SHARED, "sequence"),
     ("source", "kafka"): ("bootstrap.servers", "topic", *_SHARED, "sequence"),
@@ -63,7 +62,7 @@ _Mistake = Callable[[str, str], SiddhiAppError]
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A source or sink; ``options`` are all elements of the annotation and its map, ``format`` the type of its map."""
+    """A source or sink; ``options`` are all elements of the annotation and its map, ``format`` is the type of its map."""
 
     stream: str
     direction: str
@@ -75,7 +74,7 @@ class Connector:
 
     @property
     def what(self) -> str:
-        """As messages call it."""
+        """Its name in messages."""
         return f"the {self.type} {self.direction} of '{self.stream}'"
 
     @property
@@ -90,10 +89,10 @@ class Connector:
 
 
 def connectors_of(app: SiddhiApp) -> tuple[Connector, ...]:
-    """The sources and sinks that Spark serves.
+    """Return the sources and sinks that Spark supports.
 
     Raises:
-        SparkLoweringError: an option is missing, wrong or unknown; all of them are told.
+        SparkLoweringError: an option is missing, invalid or unknown; all of them are reported.
     """
     found: list[Connector] = []
     refused: list[SiddhiAppError] = []
@@ -111,7 +110,7 @@ def connectors_of(app: SiddhiApp) -> tuple[Connector, ...]:
 
 
 def foreign_of(app: SiddhiApp) -> tuple[Connector, ...]:
-    """The sources and sinks that neither Spark serves nor this process: their streams are bound, or given a sink, by hand."""
+    """Return the sources and sinks that Spark does not support: their streams need a binding or a sink."""
     return tuple(
         _connector(definition, annotation)
         for definition in app.definitions
@@ -122,19 +121,19 @@ def foreign_of(app: SiddhiApp) -> tuple[Connector, ...]:
 
 
 def refuse_foreign(found: Iterable[Connector], app: SiddhiApp) -> None:
-    """Raise that these would have to be used.
+    """Raise an error for unsupported sources and sinks that are needed.
 
     Raises:
-        SparkLoweringError: there are some; all are told.
+        SparkLoweringError: there are some; all of them are reported.
     """
     refused = []
     for connector in found:
         if connector.direction == "source":
-            message = f"{connector.what} can't be read by Spark, which reads again what was lost in a failure"
-            hint = f"bind('{connector.stream}', frame, ...), or a source that keeps its events: kafka, file"
+            message = f"Spark can't read {connector.what}, as it must read rows again after a failure"
+            hint = f"use bind('{connector.stream}', frame, ...), or a source that keeps its events: kafka, file"
         else:
-            message = f"{connector.what} is none of Spark's"
-            hint = f"start(checkpoint, {{'{connector.stream}': sink}}), output('{connector.stream}'), or a sink of type kafka, file"
+            message = f"Spark does not support {connector.what}"
+            hint = f"use start(checkpoint, {{'{connector.stream}': sink}}), output('{connector.stream}'), or a sink of type kafka, file"
         error = SiddhiAppCreationError(message, code="E409", span=connector.span, hint=hint)
         refused.append(error.located(source=app.source, app=app.name))
     if refused:
@@ -142,13 +141,13 @@ def refuse_foreign(found: Iterable[Connector], app: SiddhiApp) -> None:
 
 
 def refuse_connector(connector: Connector, app: SiddhiApp, message: str, hint: str) -> SparkLoweringError:
-    """The error that a source or sink is not what its stream needs, at its place."""
+    """Return an error for a source or sink that does not fit its stream, with its place."""
     error = SiddhiAppCreationError(message, code="E408", span=connector.span, hint=hint)
     return SparkLoweringError([error.located(source=app.source, app=app.name)])
 
 
 def without_connectors(app: SiddhiApp) -> SiddhiApp:
-    """The app without those that Spark serves and those that nobody does."""
+    """Return the app without its sources and sinks, except those in memory."""
     definitions = tuple(
         replace(
             definition, annotations=tuple(a for a in definition.annotations if not (_is_served(a) or _is_foreign(a)))
@@ -166,7 +165,7 @@ def _is_served(annotation: Annotation) -> bool:
 
 
 def _is_foreign(annotation: Annotation) -> bool:
-    """Whether it is a source or sink of another type; those in memory are what a binding and an output are."""
+    """Return whether an annotation is a source or sink of another type; those in memory become bindings and outputs."""
     here = {"source": "inMemory", "sink": "inMemory"}.get(annotation.name.lower())
     type_ = annotation.element("type")
     return here is not None and type_ is not None and type_ != here and not _is_served(annotation)
@@ -188,7 +187,7 @@ def _connector(definition: StreamDefinition, annotation: Annotation) -> Connecto
     return Connector(definition.id, direction, type_, options, format_, span, tuple(nested))
 
 
-# --- what is wrong with them
+# --- invalid options
 
 
 def _mistaken(connector: Connector) -> _Mistake:
@@ -203,35 +202,41 @@ def _mistakes(connector: Connector, attributes: Sequence[Attribute]) -> Iterator
     readable = True
     if connector.type == "file":
         if "file.uri" not in options:
-            yield mistake(f"{what} has no file.uri", "file.uri='/data/trades'")
+            yield mistake(f"{what} has no file.uri", "add file.uri='/data/trades'")
         if connector.format not in FILE_FORMATS:
             readable = False
-            hint = f"@map(type='parquet'): files are {', '.join(FILE_FORMATS)}"
-            yield mistake(f"{what} is mapped by '{connector.format}'", hint)
+            hint = f"use @map(type='parquet'), or one of {', '.join(FILE_FORMATS)}"
+            yield mistake(f"{what} has the unsupported map '{connector.format}'", hint)
     if connector.type == "kafka":
         for option in ("bootstrap.servers", "topic"):
             if option not in options:
-                yield mistake(f"{what} has no {option}", f"{option}='...'")
+                yield mistake(f"{what} has no {option}", f"add {option}='...'")
         if connector.format != "json":
-            yield mistake(f"{what} is mapped by '{connector.format}'", "@map(type='json'), or bind a DataFrame")
+            yield mistake(
+                f"{what} has the unsupported map '{connector.format}'", "use @map(type='json'), or bind a DataFrame"
+            )
     for name in connector.nested:
-        yield mistake(f"{what} has {name}, which Spark does not do", "map the rows in a query, or with Spark")
+        yield mistake(f"{what} has {name}, which Spark does not support", "map the rows in a query, or with Spark")
     own = _OWN[connector.direction, connector.type]
     for name in connector.extra() if readable else ():
         instead = unknown_option(connector.direction, connector.type, connector.format, name, own)
         if instead is not None:
-            yield mistake(f"{what} knows no option '{name}'", instead)
+            yield mistake(f"{what} has the unknown option '{name}'", instead)
         elif name.lower() in KAFKA_UNSUPPORTED:
-            yield mistake(f"{what}: Spark sets '{name}' itself", "where to begin is startingOffsets='earliest'")
+            yield mistake(
+                f"{what} has '{name}', which Spark sets itself", "use startingOffsets='earliest' for the first offset"
+            )
         elif name.lower() == "mode" and options[name].upper() not in MODES:
-            yield mistake(f"{what}: there is no mode '{options[name]}'", f"mode is {', '.join(MODES)}")
+            yield mistake(f"{what} has the unknown mode '{options[name]}'", f"use one of {', '.join(MODES)}")
         elif may_be := value_instead(name, options[name]):
-            yield mistake(f"{what}: {name} can't be '{options[name]}'", f"{name} is {may_be}")
+            yield mistake(f"{what} has the invalid {name} '{options[name]}'", f"use {may_be}")
     for name, value in options.items():
         if connector.direction == "sink" and "{{" in value:
-            yield mistake(f"{what}: '{name}' can't differ by row on Spark", "a stream and a sink for each value")
+            yield mistake(
+                f"{what} has '{name}', which can't differ by row on Spark", "use a stream and a sink for each value"
+            )
     if connector.type == "log" and (priority := options.get("priority", "INFO")).upper() not in LOG_LEVELS:
-        yield mistake(f"{what}: '{priority}' is not a log priority", f"use one of {', '.join(LOG_LEVELS)}")
+        yield mistake(f"{what} has the unknown priority '{priority}'", f"use one of {', '.join(LOG_LEVELS)}")
     if connector.direction == "source":
         yield from _mistakes_of_time(connector, attributes)
 
@@ -241,38 +246,40 @@ def _mistakes_of_time(connector: Connector, attributes: Sequence[Attribute]) -> 
     types = {attribute.name: attribute.type for attribute in attributes}
     time = connector.options.get("timestamp")
     if time is None:
-        yield mistake(f"{what} does not say which attribute is the event time", "timestamp='ts'")
+        yield mistake(f"{what} has no timestamp", "name the attribute with the event time: timestamp='ts'")
     elif time not in types:
         yield mistake(
-            f"{what}: the stream has no attribute '{time}'{did_you_mean(time, types)}", "timestamp names an attribute"
+            f"{what}: the stream has no attribute '{time}'{did_you_mean(time, types)}",
+            "name an attribute with timestamp",
         )
     elif types[time] not in (AttributeType.INT, AttributeType.LONG):
-        yield mistake(f"{what}: event time '{time}' is of type {types[time]}", "event time is a long of ms since 1970")
+        yield mistake(f"{what}: event time '{time}' has type {types[time]}", "use a long of ms since 1970")
     for name in connector.sequence:
         if name not in types and connector.type != "file":
             yield mistake(
                 f"{what}: the stream has no attribute '{name}'{did_you_mean(name, types)}",
-                "sequence names attributes, separated by commas",
+                "name attributes with sequence, separated by commas",
             )
         elif types.get(name, AttributeType.LONG) not in (AttributeType.INT, AttributeType.LONG):
-            yield mistake(f"{what}: sequence '{name}' is of type {types[name]}", "rows are ordered by whole numbers")
+            yield mistake(
+                f"{what}: sequence '{name}' has type {types[name]}", "use integers, which order rows of one ms"
+            )
 
 
 def _at_odds(sources: Sequence[Connector]) -> Iterator[SiddhiAppError]:
-    """Sources of one stream are one input, with one time."""
+    """Yield options in which the sources of one stream differ, which are one input."""
     for other in sources[1:]:
         for option in _SHARED:
             first, second = sources[0].options.get(option), other.options.get(option)
             if first != second:
                 yield _mistaken(other)(
                     f"the sources of '{other.stream}' differ in {option}: {_quoted(first)} and {_quoted(second)}",
-                    f"one stream has one {option}; or give each source a stream of its own, and insert both into one",
+                    f"use one {option}, or a stream per source, inserted into one",
                 )
 
 
 def _in_each_other(connectors: Sequence[Connector]) -> Iterator[SiddhiAppError]:
-    """Two sinks in one folder would write over each other, and what a sink writes where the app reads would be deleted by a
-    batch, and read again by a stream."""
+    """Yield sinks that write to the folder of another sink, or where the app reads."""
     files = [
         (each, each.options["file.uri"].rstrip("/") or "/")
         for each in connectors
@@ -287,9 +294,9 @@ def _in_each_other(connectors: Sequence[Connector]) -> Iterator[SiddhiAppError]:
                 continue
             where = "" if lies == "is" else f", which {lies} {uri}"
             if other.direction == "source":
-                told, hint = f"where {other.what} reads", "a folder apart from all sources"
+                told, hint = f"where {other.what} reads", "use a folder apart from all sources"
             else:
-                told, hint = f"as does {other.what}", "a folder for each sink"
+                told, hint = f"as does {other.what}", "use a folder per sink"
             yield _mistaken(sink)(f"{sink.what} writes to {folder}{where}, {told}", hint)
 
 

@@ -1,4 +1,4 @@
-"""The streams of an app that have rows: DataFrames that a user binds, and sources that the app's annotations name."""
+"""The streams of an app that have rows: bound DataFrames, and sources of the app's annotations."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = ["BoundStreams"]
 
 
 class BoundStreams:
-    """Streams of an app by their rows.
+    """The bindings of an app's streams.
 
     Args:
         spark: the session.
-        model: of the app.
-        plan: of the app without its connectors.
-        connectors: those of the app's annotations that Spark serves.
-        foreign: those that it does not.
+        model: the app.
+        plan: plan of the app without connectors.
+        connectors: connectors that Spark supports.
+        foreign: connectors that it does not.
 
     Attributes:
-        bindings: what each stream is bound to.
+        bindings: bindings by stream.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class BoundStreams:
 
     @property
     def are_streaming(self) -> bool:
-        """Whether they are bound to streaming DataFrames; to all or to none of them."""
+        """Whether the bindings are streaming DataFrames; all are, or none."""
         return any(binding.frame.isStreaming for binding in self.bindings.values())
 
     def bind(
@@ -72,27 +72,27 @@ class BoundStreams:
         sequence: Sequence[str],
         max_idle: str | None,
     ) -> None:
-        """Give a stream of the app its rows, as :meth:`siddhi.spark.SparkRuntime.bind` says.
+        """Bind a stream, see :meth:`siddhi.spark.SparkRuntime.bind`.
 
         Raises:
-            ValueError: a column is missing or of another type, or a time is none.
-            TypeError: something is of no type that it may have.
+            ValueError: a column is missing or has another type, or an interval is invalid.
+            TypeError: an argument has another type.
         """
         what = f"stream '{stream}'"
         if isinstance(sequence, str):
-            raise TypeError(f"sequence is a list of columns: sequence=[{sequence!r}]")
+            raise TypeError(f"invalid sequence {sequence!r}: expected a list of columns, sequence=[{sequence!r}]")
         if timestamp is None:
-            raise TypeError(f"{what} can't be bound: timestamp is the name of the column of event time, not None")
+            raise TypeError(f"{what} can't be bound: timestamp must name the column of event time")
         check_kinds(what, frame, timestamp=timestamp, watermark=watermark, max_idle=max_idle)
         for name in sequence:
             check_kinds(what, frame, sequence=name)
         self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
 
     def bind_declared(self, *, streaming: bool) -> None:
-        """Bind the streams that have a source in the app, and none of the user's.
+        """Bind the streams that have a source in the app and no other binding.
 
         Raises:
-            SparkLoweringError: a source is none that Spark serves, or not what its stream needs.
+            SparkLoweringError: Spark does not support a source, or it does not fit its stream.
             SparkSetupError: the session has been stopped.
         """
         require_running(self._spark)
@@ -106,13 +106,13 @@ class BoundStreams:
             try:
                 self._bind(binding)
             except ValueError as error:
-                raise refuse_connector(found[0], self._model, str(error), "or bind a DataFrame") from error
+                raise refuse_connector(found[0], self._model, str(error), "correct it, or bind a DataFrame") from error
 
     def _bind(self, binding: Binding) -> None:
         stream, frame, what = binding.stream, binding.frame, f"stream '{binding.stream}'"
         found = self._plan.streams[stream]
         if found.origin is StreamOrigin.TRIGGER:
-            raise ValueError(f"'{stream}' is a trigger: the clock fills it")
+            raise ValueError(f"'{stream}' is a trigger, which the clock fills: bind another stream")
         check_columns(what, frame, found.attributes)
         check_sequence(what, frame, binding.sequence)
         event_time(frame, binding.timestamp, what)
@@ -120,8 +120,8 @@ class BoundStreams:
             self._told.add(what)
             zone = self._spark.conf.get("spark.sql.session.timeZone")
             warnings.warn(
-                f"{what}: column '{binding.timestamp}' is a TIMESTAMP_NTZ, which is read in the session's zone, {zone}: a "
-                "TIMESTAMP says which instant it is",
+                f"{what}: column '{binding.timestamp}' is a TIMESTAMP_NTZ, which is read in the session's time zone, {zone}; use a "
+                "TIMESTAMP to be independent of it",
                 stacklevel=4,
             )
         for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
@@ -132,5 +132,5 @@ class BoundStreams:
                     raise ValueError(f"{what} can't be bound: {name}: {error}") from error
         others = [other.frame.isStreaming for other in self.bindings.values()]
         if others and others[0] != frame.isStreaming:
-            raise ValueError("all streams are bound to DataFrames that end, or all to streaming ones")
+            raise ValueError("batch and streaming DataFrames are mixed: bind all streams to DataFrames of one kind")
         self.bindings[stream] = replace(binding, frame=with_times(frame, binding.timestamp, what))

@@ -1,4 +1,4 @@
-"""The ``@source`` annotations of a stream as one binding."""
+"""Bind a stream to its ``@source`` annotations."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _ORDER = "__order"
 def declared_binding(
     spark: SparkSession, app: SiddhiApp, stream: StreamPlan, sources: Sequence[Connector], *, streaming: bool
 ) -> Binding:
-    """What the sources of a stream bring: of several all rows, and of one ms first those of the first source.
+    """Return the binding of a stream's sources: the rows of all, those of one ms in the order of the sources.
 
     Raises:
-        SparkLoweringError: a source is not what the stream needs, with its place.
-        SparkSetupError: Spark's Kafka connector is not there.
+        SparkLoweringError: a source does not fit the stream; the error has its place.
+        SparkSetupError: Spark's Kafka connector is missing.
     """
     frames, orders = [], []
     for source in sources:
         if source.type == "rate" and not streaming:
-            message = f"{source.what} makes rows as time goes by, so a batch has none of them"
-            raise refuse_connector(source, app, message, "start(checkpoint, ...) runs it as a stream")
+            message = f"{source.what} generates rows over time, so it has none in batch"
+            raise refuse_connector(source, app, message, "use start(checkpoint, ...)")
         try:
             frame, order = _read(spark, source, stream.attributes, streaming=streaming)
         except ValueError as error:
-            hint = "a file or folder that Spark reaches, with a column for every attribute; or bind a DataFrame"
+            hint = "give a file or folder that Spark can read, with a column for every attribute; or bind a DataFrame"
             raise refuse_connector(source, app, f"{source.what}: {error}", hint) from error
         frames.append(frame)
         orders.append(order)
     options = sources[0].options
-    # A batch has no use for them, but is told where they are not times.
+    # Batch ignores them, but checks that they are intervals.
     watermark, idle = options.get("watermark", "0 seconds" if streaming else None), options.get("max.idle")
     if len(sources) == 1:
         return Binding(stream.id, frames[0], options["timestamp"], watermark, orders[0], idle)
@@ -56,7 +56,7 @@ def declared_binding(
 def _read(
     spark: SparkSession, source: Connector, attributes: Sequence[Attribute], *, streaming: bool
 ) -> tuple[DataFrame, tuple[str, ...]]:
-    """The rows of a source, and the columns that order them within one ms."""
+    """Return the rows of a source, and the columns that order those of one ms."""
     if source.type == "file":
         uri = source.options["file.uri"]
         files = Files(
@@ -75,7 +75,7 @@ def _read(
         return rows, source.sequence or ("partition", "offset")
     if not streaming:
         raise ValueError(
-            "it makes rows as time goes by, so a batch has none; start(checkpoint, ...) runs it as a stream"
+            "it generates rows over time, so it has none in batch; start(checkpoint, ...) runs it as a stream"
         )
     ticks = spark.readStream.format("rate").options(**source.extra()).load()
     columns = [
@@ -93,13 +93,13 @@ def rows_in_order(
     orders: Sequence[Sequence[str]],
     more: Sequence[Sequence[Column]] = (),
 ) -> tuple[DataFrame, tuple[str, ...]]:
-    """The rows of several frames as those of one stream.
+    """Return the rows of several frames as those of one stream.
 
     Args:
-        attributes: of the stream.
-        frames: with a column for each.
-        orders: for each frame, the columns that order its rows of one ms; none: a hash of the row does.
-        more: for each frame, further columns.
+        attributes: attributes of the stream.
+        frames: frames with a column per attribute.
+        orders: by frame, the columns that order its rows of one ms; none: a hash of the row does.
+        more: by frame, other columns to keep.
 
     Returns:
         The rows, and the columns that order those of one ms: first those of the first frame.

@@ -1,4 +1,4 @@
-"""Rows of files. Columns go by their names; a file without them, or with text that is none of their values, is refused."""
+"""Read files. Columns are found by name; files with missing columns or invalid text are refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CSV_DIALECT: Mapping[str, str] = {
     "ignoreLeadingWhiteSpace": "false",
     "ignoreTrailingWhiteSpace": "false",
 }
-"""CSV as the embedded engine reads and writes it: a header, quotes doubled, blanks kept."""
+"""CSV as the embedded engine reads and writes it: with header, doubled quotes and blanks."""
 _CSV_READ = {
     **CSV_DIALECT,
     "multiLine": "true",
@@ -48,18 +48,18 @@ _HEADER_LINES = 100
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files of a stream.
+    """The files of a stream or table.
 
     Attributes:
         stream: its name.
         format: ``parquet``, ``csv``, ``json`` or ``orc``.
-        path: of a file or folder, or a pattern.
-        attributes: of the stream.
-        sequence: columns of whole numbers that order rows of one ms.
-        time: the column of event time, which may be a date and time as text; None: it is an attribute.
-        options: of Spark's reader, and ``mode``.
-        timed: the attribute that is the event time, where ``mode`` is to see to it.
-        kind: what they are files of: a ``stream`` or a ``table``.
+        path: path of a file or folder, or a pattern.
+        attributes: its attributes.
+        sequence: integer columns that order rows of one ms.
+        time: column of event time, which may be a date and time as text; None: an attribute is.
+        options: options of Spark's reader, and ``mode``.
+        timed: the attribute with the event time, if ``mode`` applies to it.
+        kind: ``stream`` or ``table``.
     """
 
     stream: str
@@ -74,12 +74,12 @@ class Files:
 
     @property
     def what(self) -> str:
-        """As messages call it."""
+        """Its name in messages."""
         return f"{self.kind} '{self.stream}'"
 
     @property
     def columns(self) -> list[str]:
-        """What must be there."""
+        """The required columns."""
         return list(
             dict.fromkeys(
                 [*(a.name for a in self.attributes), *self.sequence, *(() if self.time is None else (self.time,))]
@@ -88,16 +88,16 @@ class Files:
 
 
 def option(options: Mapping[str, str], name: str, default: str) -> str:
-    """An option of Spark's, which takes their names in any case."""
+    """Return an option of Spark, whose names are case-insensitive."""
     return next((value for key, value in options.items() if key.lower() == name.lower()), default)
 
 
 def read_files(spark: SparkSession, files: Files, *, streaming: bool) -> tuple[DataFrame, str | None]:
-    """The rows of files, and their column of event time (None: that of :attr:`Files.time` is an attribute).
+    """Return the rows of files, and their column of event time; None: it is the attribute of :attr:`Files.time`.
 
     Raises:
-        ValueError: there are no such files, they are of another format, or they lack a column or have it of another type; the
-            message names all columns.
+        ValueError: there are no files, they have another format, or columns are missing or of another type; the message lists
+            all of them.
         SparkSetupError: Spark lacks their file system.
     """
     if files.format in ("parquet", "orc"):
@@ -106,7 +106,7 @@ def read_files(spark: SparkSession, files: Files, *, streaming: bool) -> tuple[D
 
 
 def _opened(spark: SparkSession, files: Files, options: Mapping[str, str]) -> DataFrame | None:
-    """The files as Spark takes them by itself; None where there are none in the folder yet."""
+    """Return the files as Spark reads them; None: the folder has none yet."""
     with _read_errors(spark, files):
         try:
             return spark.read.format(files.format).options(**options).load(files.path)
@@ -118,11 +118,11 @@ def _opened(spark: SparkSession, files: Files, options: Mapping[str, str]) -> Da
 
 @contextmanager
 def _read_errors(spark: SparkSession, files: Files) -> Iterator[None]:
-    """Say in a sentence why Spark can't read the files.
+    """Explain in one sentence why Spark can't read files.
 
     Raises:
         ValueError: it can't.
-        SparkSetupError: it lacks their file system.
+        SparkSetupError: Spark lacks their file system.
     """
     try:
         with reaching(spark, files.path):
@@ -130,9 +130,9 @@ def _read_errors(spark: SparkSession, files: Files) -> Iterator[None]:
     except (PySparkException, Py4JJavaError) as error:
         broken = broken_file(error)
         if broken is not None:
-            told = f"{files.path} can't be read as {files.what}: {broken} is damaged, or no {files.format} file"
+            told = f"{files.path} can't be read as {files.what}: {broken} is damaged, or not a {files.format} file"
         elif other := _OTHER_COLUMNS.search(str(error)):
-            told = f"{files.path} can't be read, as its files have other columns: {other.group()}"
+            told = f"{files.path} can't be read, as its files have different columns: {other.group()}"
         else:
             told = f"{files.path} can't be read: {message_of(error).splitlines()[0]}"
         raise ValueError(told) from error
@@ -158,12 +158,12 @@ def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> Data
         held = schema.names
         schema = T.StructType([*schema, *(T.StructField(n, T.LongType()) for n in files.sequence if n not in held)])
     else:
-        if set(files.columns).difference(found.columns):  # this far, one file was asked
+        if set(files.columns).difference(found.columns):  # so far from one file
             found = _opened(spark, files, {**options, "mergeSchema": "true"}) or found
         _require(files, found.columns)
         check_columns(f"{files.path} as {files.what}", found, files.attributes)
         declared = {a.name: _declared(a) for a in files.attributes}
-        # Types as declared: another file may have the wider one.
+        # With declared types, as another file may have a wider one.
         schema = T.StructType([declared.get(name, found.schema[name]) for name in files.columns])
     reader = spark.readStream if streaming else spark.read
     with _read_errors(spark, files):
@@ -207,13 +207,13 @@ def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFra
 
 
 def _ends_with_crlf(spark: SparkSession, files: Files, options: Mapping[str, str]) -> bool:
-    """Whether the first record ends with CRLF. Spark, which sees that too, then makes LF of every CRLF between quotes, unless
-    it is told of it."""
+    """Return whether the first record ends with CRLF. Spark sees that, too, and replaces every CRLF between quotes by LF unless the
+    line end is given."""
     reader = spark.read.format("text").options(**{**options, "wholetext": "false", "lineSep": "\n"})
     try:
         found = reader.load(files.path).select("value").where("value != ''").head(_HEADER_LINES)
     except (PySparkException, Py4JJavaError):
-        return False  # reading will tell
+        return False  # reported when the file is read
     quotes = 0
     for row in found:
         quotes += row["value"].count('"')
@@ -223,7 +223,7 @@ def _ends_with_crlf(spark: SparkSession, files: Files, options: Mapping[str, str
 
 
 def _columns_of_csv(spark: SparkSession, files: Files, options: Mapping[str, str]) -> list[str]:
-    """The columns in their order: those of the header; without one, the attributes."""
+    """Return the columns in their order: those of the header or, without one, the attributes."""
     names = [attribute.name for attribute in files.attributes]
     if option(options, "header", "true").lower() != "true":
         _require(files, names)
@@ -235,13 +235,13 @@ def _columns_of_csv(spark: SparkSession, files: Files, options: Mapping[str, str
     if not found.columns:
         raise ValueError(f"{files.path} is empty: the first line must name the columns")
     if not set(files.columns).issubset(found.columns) and _NO_TEXT.search("".join(found.columns)):
-        raise ValueError(f"{files.path} can't be read as {files.what}: its first line is not text, as that of csv is")
+        raise ValueError(f"{files.path} can't be read as {files.what}: its first line is not text, so it is not csv")
     _require(files, found.columns)
     return list(found.columns)
 
 
 def _look_at_keys(spark: SparkSession, files: Files, options: Mapping[str, str]) -> None:
-    """Whether every column is in one of the first lines, as one that is misspelt would be null throughout."""
+    """Check that every column occurs in the first lines, as a misspelt one would be null throughout."""
     plain = {key.lower() for key in options}.isdisjoint({"multiline", "encoding", "charset", "linesep"})
     with _read_errors(spark, files):
         lines = spark.read.text(files.path, recursiveFileLookup=option(options, "recursiveFileLookup", "false"))

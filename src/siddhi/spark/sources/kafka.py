@@ -19,7 +19,7 @@ _PROVIDER = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
 def kafka_options(connector: Connector) -> dict[str, str]:
-    """The options of Spark's reader or writer: those of the annotation, and from the first message on if they do not say."""
+    """Return the options of Spark's reader or writer; a reader starts at the first message by default."""
     options = {name: value for name, value in connector.extra().items() if name.lower() != "mode"}
     begins = any(name.lower().startswith("starting") for name in options)
     where = "subscribe" if connector.direction == "source" else "topic"
@@ -35,10 +35,10 @@ def kafka_options(connector: Connector) -> dict[str, str]:
 def read_kafka(
     spark: SparkSession, connector: Connector, attributes: Sequence[Attribute], *, streaming: bool
 ) -> DataFrame:
-    """The messages of topics as rows with ``partition`` and ``offset``, which order those of one ms.
+    """Return the messages of topics as rows with ``partition`` and ``offset``, which order those of one ms.
 
     Raises:
-        SparkSetupError: Spark's connector is not there.
+        SparkSetupError: Spark's Kafka connector is missing.
     """
     require_kafka(spark)
     reader = spark.readStream if streaming else spark.read
@@ -47,13 +47,13 @@ def read_kafka(
 
 
 def messages_as_rows(messages: DataFrame, connector: Connector, attributes: Sequence[Attribute]) -> DataFrame:
-    """Messages with a JSON object as rows.
+    """Return the rows of messages with a JSON object.
 
     Args:
-        messages: ``topic``, ``partition``, ``offset`` and ``value``.
+        messages: a DataFrame with ``topic``, ``partition``, ``offset`` and ``value``.
     """
     schema = ", ".join([*(f"`{a.name}` string" for a in attributes), f"`{BAD}` string"])
-    # Without an object there is no struct, and all would be null.
+    # Text without an object has no struct: all columns would be null.
     value = F.coalesce(F.col("value").cast("string"), F.lit(""))
     parsed = F.from_json(value, schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": BAD})
     bad = F.when(F.col(f"__row.`{BAD}`").isNotNull() | F.col("__row").isNull(), F.col("__value")).alias(BAD)
@@ -76,10 +76,10 @@ def _mode(connector: Connector) -> str:
 
 
 def require_kafka(spark: SparkSession) -> None:
-    """Whether Spark's Kafka connector is on the class path.
+    """Check that Spark's Kafka connector is on the class path.
 
     Raises:
-        SparkSetupError: it is not; the message names the package and how to give it.
+        SparkSetupError: it is not; the message names the package.
     """
     assert spark._jvm is not None
     loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()

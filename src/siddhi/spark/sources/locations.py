@@ -1,4 +1,4 @@
-"""How the places of files and folders lie to each other: what is written must lie apart from what is read."""
+"""Compare the locations of files and folders: outputs must lie apart from inputs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def relation(folder: str, other: str) -> str | None:
-    """How a folder lies to another place.
+    """Return the relation of a folder to another location.
 
-    Links of this machine are followed. Without a scheme, a place is one of this machine.
+    Local links are followed. A location without scheme is local.
 
     Args:
         folder: a path or URI.
-        other: the same, or a pattern (``*``, ``?``, ``[...]``, ``{a,b}``), as Spark reads it.
+        other: a path or URI, or a pattern (``*``, ``?``, ``[...]``, ``{a,b}``), as Spark reads it.
 
     Returns:
         ``is``, ``lies within`` or ``contains``; None: they lie apart.
@@ -47,7 +47,7 @@ def _parts(place: str) -> tuple[str, ...]:
 
 
 def _expanded(pattern: str) -> Iterator[str]:
-    """What a pattern with braces stands for."""
+    """Yield the patterns that a pattern with braces stands for."""
     found = _BRACES.search(pattern)
     if found is None:
         yield pattern

@@ -1,4 +1,4 @@
-"""What options of Spark's readers and writers may be: Spark says it late, without the name of the option, or never in batch."""
+"""Check values of Spark's reader and writer options: Spark checks them late, without the option's name, or not in batch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBERS: Mapping[str, tuple[int, int]] = {
     "rowspersecond": (1, _LONG),
     "numpartitions": (1, _INT),
 }
-"""The least and the greatest number, by the name in lower case."""
+"""Minimum and maximum, by the name in lower case."""
 _WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(_FLAGS.lower().split(), ("true", "false")),
     "cleansource": ("archive", "delete", "off"),
@@ -36,17 +36,17 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 def value_instead(name: str, value: str) -> str | None:
-    """What an option may be instead, as ``true or false``; None where the value is right, or nothing is known of it.
+    """Return the valid values of an option, as ``true or false``; None: the value is valid, or its rule is unknown.
 
     Args:
-        name: of the option, in any case.
-        value: of the option.
+        name: name of the option, in any case.
+        value: value of the option.
     """
     if words := _WORDS.get(name.lower()):
         return None if value.lower() in words else f"{', '.join(words[:-1])} or {words[-1]}"
     if bounds := _NUMBERS.get(name.lower()):
         least, most = bounds
         if _NUMBER.fullmatch(value) is None or int(value) < least:
-            return f"a whole number of at least {least}"
-        return None if int(value) <= most else f"a whole number of at most {most}"
+            return f"an integer of at least {least}"
+        return None if int(value) <= most else f"an integer of at most {most}"
     return None

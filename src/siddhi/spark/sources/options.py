@@ -1,4 +1,4 @@
-"""Options that Spark's readers and writers know, so that a misspelt one is refused: Spark itself passes over it."""
+"""The options of Spark's readers and writers, to refuse misspelt ones, which Spark ignores."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ KAFKA_UNSUPPORTED = (
     "kafka.value.deserializer",
     "kafka.value.serializer",
 )
-"""Settings of Kafka that Spark keeps to itself."""
+"""Kafka settings that Spark reserves."""
 
 
 def unknown_option(direction: str, type_: str, format_: str, name: str, own: tuple[str, ...]) -> str | None:
-    """What to write instead of an option that a source or sink does not know; None where it does.
+    """Return a hint for an unknown option of a source or sink; None: it is known.
 
     Args:
         direction: ``source`` or ``sink``.
         type_: ``file``, ``kafka``, ``rate`` or ``log``.
-        format_: of a file.
-        name: of the option.
-        own: options that are this package's, not Spark's.
+        format_: format of a file.
+        name: name of the option.
+        own: options of siddhi, not Spark's.
     """
     known = [*own, *_KNOWN[direction, type_, format_ if type_ == "file" else ""].split()]
     lowered = name.lower()
@@ -75,5 +75,5 @@ def unknown_option(direction: str, type_: str, format_: str, name: str, own: tup
         return None
     close = did_you_mean(name, known).removeprefix("; ")
     if type_ == "kafka" and not close:
-        return f"settings of Kafka begin with kafka., as kafka.{name}; others: {', '.join(known)}"
+        return f"start settings of Kafka with kafka., as kafka.{name}; others: {', '.join(known)}"
     return close or f"known: {', '.join(known)}"

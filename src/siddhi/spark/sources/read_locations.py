@@ -1,4 +1,4 @@
-"""Which files and folders a DataFrame is read from, as far as Spark tells."""
+"""Find the files and folders that a DataFrame reads, as far as Spark tells."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["places_of"]
 
 
 def places_of(frame: DataFrame) -> list[str]:
-    """The files, folders and patterns that Spark was told to read; of others than files, those it reads there just now.
+    """Return the files, folders and patterns that a DataFrame reads; for catalog tables, the files they have now.
 
-    Nothing is read for it. Over Spark Connect, the folders of a streaming DataFrame are not known.
+    Reads no data. Over Spark Connect, the folders of a streaming DataFrame are unknown.
     """
     found: list[str] = []
     plan = getattr(frame, "_jdf", None)
@@ -27,7 +27,7 @@ def places_of(frame: DataFrame) -> list[str]:
 
 
 def _roots(leaf: Any) -> list[str] | None:
-    """What a leaf of a plan reads; None: it is of a kind that does not say it."""
+    """Return what a leaf of a plan reads; None: its kind does not tell."""
     kind = leaf.getClass().getSimpleName()
     if kind == "LogicalRelation" and leaf.relation().getClass().getSimpleName() == "HadoopFsRelation":
         return [path.toString() for path in _items(leaf.relation().location().rootPaths())]
@@ -39,5 +39,5 @@ def _roots(leaf: Any) -> list[str] | None:
 
 
 def _items(sequence: Any) -> list[Any]:
-    """The items of a Scala sequence."""
+    """Return the items of a Scala sequence."""
     return [sequence.apply(n) for n in range(sequence.size())]

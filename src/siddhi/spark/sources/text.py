@@ -1,4 +1,4 @@
-"""Text as values of attributes: what is not what its attribute says is refused with its column and place, never null."""
+"""Parse text as values of attributes: invalid text is refused with its column and location, and never becomes null."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from siddhi.types import AttributeType
 __all__ = ["BAD", "EMPTY", "EVENT_TIME", "Text", "typed_rows"]
 
 BAD = "__unreadable"
-"""The column in which Spark puts a record that it can't read."""
+"""Column in which Spark stores an invalid record."""
 EMPTY = "\ue000siddhi:empty\ue000"
-"""What Spark's reader of CSV puts where ``""`` stands, which is not null; nothing that a cell would say."""
+"""Stands for ``""`` in Spark's CSV reader, which differs from null; no cell has this text."""
 EVENT_TIME = "__event_time"
-"""Event time in ms, where it is none of the attributes."""
+"""Event time in ms, if it is not an attribute."""
 _IN_WORDS = {
     AttributeType.INT: "an int (-2147483648 to 2147483647)",
     AttributeType.LONG: "a long",
@@ -29,14 +29,14 @@ _IN_WORDS = {
 }
 _TIME_IN_WORDS = "a time (milliseconds since 1970, or ISO 8601 such as 2013-03-04T05:17:00Z)"
 _INTEGERS = r"^[ \t]*-?[0-9]+[ \t]*\z"
-"""Whole numbers; ``$`` would let a line break pass."""
+"""Integers; ``$`` would accept a line break."""
 _HEXADECIMAL = r"^[ \t]*0[xX][0-9a-fA-F]{{1,{digits}}}[ \t]*\z"
 _JAVA_ONLY = r"[0-9.][dDfF][ \t]*\z|[xX]|[\x00-\x08\x0a-\x1f\x7f]"
-"""Numbers that only Java reads: ``1f``, ``0x1p3``, and what has a line break, or the like, around it."""
+"""Numbers that only Java reads: ``1f``, ``0x1p3``, and numbers with line breaks around them."""
 _NOT_A_NUMBER = r"(?i)^[ \t]*[+-]nan[ \t]*\z"
 _BLANKS = r"(?U)^\s+|\s+\z"
 _INSTANT = r"^\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?\z"
-"""A date, or a date and time; Spark takes much else, ``03:04:05`` of today included."""
+"""A date, or a date and time; Spark accepts more, such as ``03:04:05`` of today."""
 _ZONE = r"^.{11}[^Z+-]*(Z|[+-].*)\z"
 _MIDNIGHT = "0000-00-00T00:00:00"
 _SHOWN = 60
@@ -44,17 +44,17 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Where text comes from, and what happens to what can't be read.
+    """The source of text, and the policy for invalid text.
 
     Attributes:
-        what: the stream, as messages call it.
-        place: of a row: the file, or the message.
-        mode: ``FAILFAST`` fails the query, ``DROPMALFORMED`` drops the row, ``PERMISSIVE`` makes the value null, which ends the
-            query all the same where it is the event time: a row without one has no place.
-        time: a column of event time that is none of the attributes.
-        timed: the attribute that is the event time.
+        what: the stream in messages.
+        place: location of a row: the file, or the message.
+        mode: ``FAILFAST`` fails the query, ``DROPMALFORMED`` drops the row, ``PERMISSIVE`` makes the value null, except the
+            event time, without which a row has no position: the query fails.
+        time: column of event time, if it is not an attribute.
+        timed: the attribute with the event time.
         has_empty: whether :data:`EMPTY` stands for the empty string.
-        is_json: whether numbers are those of JSON, which knows no hexadecimal ones and no infinity.
+        is_json: whether numbers are those of JSON, which has no hexadecimal numbers and no infinity.
     """
 
     what: str
@@ -74,15 +74,15 @@ def typed_rows(
     numbers: Sequence[str] = (),
     keep: Sequence[str] = (),
 ) -> DataFrame:
-    """Rows of strings as rows of a stream.
+    """Return rows of strings as rows of a stream.
 
     Args:
         raw: a column of strings per attribute, and :data:`BAD`.
-        numbers: further columns of whole numbers.
-        keep: further columns, as they are.
+        numbers: other columns, of integers.
+        keep: other columns, which stay as they are.
     """
     wanted = dict.fromkeys(numbers, AttributeType.LONG)
-    wanted |= {a.name: a.type for a in attributes if a.type is not AttributeType.OBJECT}  # those are refused at bind
+    wanted |= {a.name: a.type for a in attributes if a.type is not AttributeType.OBJECT}  # refused when bound
     values, problems = [], [F.when(F.col(BAD).isNotNull(), _said(None, F.col(BAD), "a record of these columns"))]
     for name, kind in wanted.items():
         cell = F.col(f"`{name}`")
@@ -111,7 +111,7 @@ def typed_rows(
 
 
 def _seen() -> Column:
-    """True of every record, and not to be foreseen: else Spark hands filters behind it to its reader, which drops records."""
+    """Return a condition that is always true but opaque: otherwise Spark pushes later filters into its reader, which drops records."""
     return F.spark_partition_id() >= 0
 
 
@@ -130,7 +130,7 @@ def _parsed(cell: Column, kind: AttributeType, *, is_json: bool) -> Column:
 
 
 def _hexadecimal(cell: Column, kind: AttributeType) -> Column:
-    """``0x10``; the digits are the bits of the number, so ``0xFFFFFFFF`` is the int -1."""
+    """Return the number of ``0x10``; the digits are its bits, so ``0xFFFFFFFF`` is the int -1."""
     is_int = kind is AttributeType.INT
     digits = F.regexp_replace(cell, r"^[ \t]*0[xX]|[ \t]+\z", "")
     bits = F.conv(digits, 16, -10).try_cast("bigint")
@@ -139,7 +139,7 @@ def _hexadecimal(cell: Column, kind: AttributeType) -> Column:
 
 
 def _instant(cell: Column) -> Column:
-    """Milliseconds, or a date and time of ISO 8601 that is in UTC unless it says otherwise; else null."""
+    """Return the time of milliseconds, or of an ISO 8601 date and time, in UTC by default; otherwise null."""
     text = F.regexp_replace(cell, _BLANKS, "")
     zone = F.regexp_extract(text, _ZONE, 1)
     local = F.substring(text, F.lit(1), F.length(text) - F.length(zone))
@@ -150,7 +150,7 @@ def _instant(cell: Column) -> Column:
 
 
 def _said(column: str | None, cell: Column, expected: str) -> Column:
-    """``, column 'price': 'x' is not a double``."""
+    """Return ``, column 'price': 'x' is not a double``."""
     shown = F.when(F.length(cell) > _SHOWN, F.concat(F.substring(cell, 1, _SHOWN - 3), F.lit("..."))).otherwise(cell)
     before = ": '" if column is None else f", column '{column}': '"
     return F.concat(F.lit(before), F.regexp_replace(shown, EMPTY, ""), F.lit(f"' is not {expected}"))

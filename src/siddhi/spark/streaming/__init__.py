@@ -1,1 +1,1 @@
-"""An app over streaming DataFrames: its one query, its time, its start and its end."""
+"""An app over streaming DataFrames: its query, its time, its start and its end."""

@@ -1,4 +1,4 @@
-"""Rows of streams out of what the stateful operator puts out."""
+"""Split the output of the stateful operator into streams."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["late_rows_of", "numbers_of", "rows_of"]
 
 
 def numbers_of(streaming: Streaming, stream: str) -> list[int]:
-    """The numbers under which a stream is put out, one per island that fills it."""
+    """Return the output numbers of a stream, one per fragment that fills it."""
     return [n for n, (name, _, _) in enumerate(streaming.streaming.outputs) if name == stream]
 
 
 def rows_of(streaming: Streaming, frame: DataFrame, stream: str, numbers: Sequence[int]) -> DataFrame:
-    """The rows of a stream, with its attributes and ``_timestamp``.
+    """Return the rows of a stream, with its attributes and ``_timestamp``.
 
     Args:
         streaming: the app.
-        frame: what the operator put out.
-        stream: its name.
-        numbers: under which it is put out.
+        frame: output of the operator.
+        stream: name of the stream.
+        numbers: its output numbers.
     """
     attributes = streaming.plan.streams[stream].attributes
     _, fragment, place = streaming.streaming.outputs[numbers[0]]
@@ -41,15 +41,15 @@ def rows_of(streaming: Streaming, frame: DataFrame, stream: str, numbers: Sequen
 
 
 def late_rows_of(streaming: Streaming, frame: DataFrame, stream: str) -> DataFrame:
-    """The late rows of a bound stream, with its attributes and ``_timestamp``.
+    """Return the late rows of a bound stream, with its attributes and ``_timestamp``.
 
     Args:
         streaming: the app.
-        frame: what the operator put out.
-        stream: that is bound.
+        frame: output of the operator.
+        stream: name of the stream.
     """
     late_reporter = streaming.late_reporter(stream)
-    assert late_reporter is not None, "who asks for late rows plans for them"
+    assert late_reporter is not None, "the plan has a fragment for each late output"
     number, at = late_reporter
     program = streaming.streaming.programs[number]
     places = program.inputs[at][1]

@@ -1,4 +1,4 @@
-"""Rows of streams whose event time lies ahead of the clock: one of them would move the watermark, and make all others late."""
+"""Drop rows with event times far in the future: one would move the watermark so that all other rows are late."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from siddhi.spark.workers.late import LatePolicy
 __all__ = ["FUTURE_ROWS", "drop_future_rows"]
 
 FUTURE_ROWS = "ahead_of_clock_"
-"""Start of the names under which Spark counts them, stream by stream."""
+"""Prefix of the observed metrics that count them, one per stream."""
 _FLAG = "__ahead"
 
 
 def drop_future_rows(
     frame: DataFrame, time: Column, limit_ms: int, *, stream: str, app: str, late: LatePolicy
 ) -> DataFrame:
-    """The rows that are not further ahead of the clock than this; it stands still within a micro-batch, also when that is
-    done again.
+    """Return the rows that are at most a limit ahead of the clock, which is that of the micro-batch, also if it is repeated.
 
     Args:
         frame: a streaming DataFrame, before its watermark.
-        time: its event time, as a timestamp.
-        limit_ms: how far ahead of the clock it may be.
-        stream: its name.
-        app: what it is called in the message of ``late='error'``.
-        late: ``'error'`` to fail on one, else they are counted and dropped.
+        time: event time as a timestamp.
+        limit_ms: the limit.
+        stream: name of the stream.
+        app: the app in the message of ``late='error'``.
+        late: ``'error'`` fails on the first such row; otherwise rows are counted and dropped.
     """
     millis = F.unix_millis(time)
     ahead = F.coalesce(millis > F.unix_millis(F.current_timestamp()) + F.lit(limit_ms), F.lit(False))

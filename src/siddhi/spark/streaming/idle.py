@@ -1,4 +1,4 @@
-"""Streams that stand still: who they are, and marks that let time go on without them."""
+"""Detect idle streams, and write punctuations that let time advance without them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from typing import Any
 __all__ = ["IdleInputs", "IdleWatch", "reported"]
 
 _LEAST_STEP = 1.0
-"""Seconds between two marks of a stream, at least."""
+"""Minimum of seconds between two punctuations of a stream."""
 _ERROR_AFTER = 3
-"""Looks that fail in a row until it is an error."""
+"""Number of consecutive failures from which on they are logged as errors."""
 
 logger = logging.getLogger("siddhi")
 
 
 class IdleInputs:
-    """Which streams stand still, and how far their watermark may be moved so that they hold nobody up.
+    """The idle streams, and how far their watermarks may be moved.
 
-    A stream that stands still follows those that go on: nothing that comes of them is late for its sake. Where all stand
-    still, what they held back is let go.
+    An idle stream follows the active ones, so none of their rows becomes late because of it. If all are idle, the buffered rows
+    are emitted.
 
     Args:
-        graces: how late rows of each stream may be, in ms.
-        patience: of some streams, how long they may be without rows, in seconds.
-        now: seconds of a clock that does not go back.
-        latest: the last event times (ms) so far, of some streams.
+        graces: watermark delay of each stream, in ms.
+        max_idle: idle timeout of some streams, in seconds.
+        now: seconds of a monotonic clock.
+        latest: last event times (ms) so far, of some streams.
     """
 
     def __init__(
@@ -48,23 +48,23 @@ class IdleInputs:
         self._written: dict[str, float] = {}
 
     def saw(self, stream: str, latest: int, now: float) -> None:
-        """Rows of a stream came, the latest of this event time (ms)."""
+        """Record that rows of a stream arrived, with their last event time (ms)."""
         self._moved[stream] = now
         self._latest[stream] = max(latest, self._latest.get(stream, latest))
 
     def noted(self, stream: str, at: int) -> None:
-        """A mark at this event time (ms) is there, whoever wrote it."""
+        """Record a punctuation at this event time (ms), whoever wrote it."""
         watermark = at - self._graces[stream]
         self._punctuated[stream] = max(watermark, self._punctuated.get(stream, watermark))
 
     def punctuations(self, now: float) -> dict[str, int]:
-        """The marks that are to be written now: event times in ms, by stream; :meth:`wrote` says that one was."""
+        """Return the punctuations that are due: event times in ms by stream. :meth:`wrote` records that one was written."""
         idle = [name for name, max_idle in self._max_idle.items() if now - self._moved[name] >= max_idle]
         reached = {name: self._reached(name) for name in self._graces}
         going = [reached[name] for name in self._graces if name not in idle]
         known = [at for at in going if at is not None]
         if len(known) < len(going):
-            return {}  # nobody knows how far those are
+            return {}  # their progress is unknown
         if not going:
             known = [at + 1 for at in self._latest.values()]
             known = [max([*known, *self._punctuated.values()])] if known or self._punctuated else []
@@ -74,19 +74,19 @@ class IdleInputs:
         found = {}
         for name in idle:
             if now - self._written.get(name, -math.inf) < max(_LEAST_STEP, self._max_idle[name] / 2):
-                continue  # each mark is a file, and a micro-batch
+                continue  # each punctuation is a file and a micro-batch
             at = reached[name]
             if at is None or goal > at:
                 found[name] = goal + self._graces[name]
         return found
 
     def wrote(self, stream: str, at: int, now: float) -> None:
-        """A mark at this event time (ms) has been written."""
+        """Record that a punctuation at this event time (ms) was written."""
         self.noted(stream, at)
         self._written[stream] = now
 
     def _reached(self, stream: str) -> int | None:
-        """The watermark of a stream, by its rows and marks; None where there are none."""
+        """Return the watermark of a stream by its rows and punctuations, or None."""
         found = [self._punctuated[stream]] if stream in self._punctuated else []
         if stream in self._latest:
             found.append(self._latest[stream] - self._graces[stream])
@@ -94,15 +94,15 @@ class IdleInputs:
 
 
 class IdleWatch(threading.Thread):
-    """Writes marks for streams that stand still, as long as their query is at work.
+    """Writes punctuations for idle streams while their query is active.
 
     Args:
-        inputs: what is known of them.
-        reports: gives what the query reported: number of the batch, and by stream the latest event time or None.
-        marked: gives the last mark (ms) of every stream that has one: users write some, too.
-        write: called with a stream and the event time of its mark.
-        is_active: whether the query is at work.
-        step: seconds between two looks.
+        inputs: state of the streams.
+        reports: returns what the query reported: number of the batch, and last event time by stream or None.
+        marked: returns the last punctuation (ms) of each stream; users write some, too.
+        write: called with a stream and the event time of its punctuation.
+        is_active: whether the query is active.
+        step: seconds between two checks.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class IdleWatch(threading.Thread):
         self._batch = -1
 
     def run(self) -> None:
-        """Look again and again."""
+        """Check until the query ends."""
         failed = 0
         while self._goes_on():
             try:
@@ -133,7 +133,7 @@ class IdleWatch(threading.Thread):
             except Exception as error:  # noqa: BLE001 - whatever a file system or Spark fails with may be over at the next look
                 failed += 1
                 level = logging.WARNING if failed < _ERROR_AFTER else logging.ERROR
-                told = "time of streams that stand still could not be moved, %d times in a row: %s"
+                told = "punctuations of idle streams could not be written, %d times in a row: %s"
                 logger.log(level, told, failed, error)
             time.sleep(self._step)
 
@@ -141,11 +141,11 @@ class IdleWatch(threading.Thread):
         try:
             return self._is_active()
         except Exception as error:  # noqa: BLE001 - the JVM is gone, and the query with it
-            logger.error("time of streams that stand still is moved no more, their query can't be asked: %s", error)
+            logger.error("idle streams are no longer watched, as the state of their query is unknown: %s", error)
             return False
 
     def look(self, now: float) -> None:
-        """Take what was reported since the last look, and write what is due."""
+        """Process the reports since the last check, and write the punctuations that are due."""
         for batch, times in self._reports():
             if batch > self._batch:
                 self._batch = batch
@@ -167,7 +167,7 @@ class IdleWatch(threading.Thread):
 
 
 def reported(query: Any) -> list[tuple[int, dict[str, int | None]]]:
-    """What a query of Spark reported of its last batches: by stream the latest event time that came, or None."""
+    """Return what a Spark query reported of its last batches: last event time by stream, or None."""
     found = []
     for progress in query.recentProgress:
         times = {

@@ -1,6 +1,6 @@
-"""The last event time of every stream, kept beside the checkpoint: with it time ends where a stream ends.
+"""The last event time of every stream, stored with the checkpoint: the time at which a stream ends.
 
-It is written before the batch is committed that brought it, so no kill can lose it.
+It is written before the batch is committed, so a kill can't lose it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["LastTimes", "future_rows_of_batch", "logged_watermark", "times_of_ba
 logger = logging.getLogger("siddhi")
 
 _told: list[bool] = []
-"""Whether it was said that Spark does not tell what a batch counts; once is enough, not at every batch."""
+"""Whether the missing metrics were logged."""
 
 
 class LastTimes:
@@ -37,17 +37,17 @@ class LastTimes:
             self.times = {str(name): int(at) for name, at in json.loads(known).items()}
 
     def note(self, seen: Mapping[str, int | None]) -> None:
-        """These came; written where one is later than what was known."""
+        """Record event times; write those that are later than the known ones."""
         later = {
             name: at for name, at in seen.items() if at is not None and at > self.times.get(name, at - 1)
-        }  # time may be negative
+        }  # event time may be negative
         if later:
             self.times.update(later)
             files.write_text(self._spark, self._name, json.dumps(self.times, sort_keys=True))
 
 
 def logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
-    """The watermark (ms) behind the last batch that was committed, 0 where there is none yet; None without a batch."""
+    """Return the watermark (ms) after the last committed batch, 0: there is none yet; None: no batch was committed."""
     batch, _ = committed(spark, checkpoint)
     if batch is None:
         return None
@@ -56,20 +56,20 @@ def logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
 
 
 def times_of_batch(query: Any) -> dict[str, int | None]:
-    """What the batch that a query of Spark is at work on brought so far: by stream the latest event time.
+    """Return the last event time by stream of the batch that a Spark query processes.
 
-    Spark reports it after the batch only; its plan knows it as soon as its rows have been read.
+    Spark reports it after the batch; its plan has it once the rows have been read.
     """
     return _observed(query, "siddhi_")
 
 
 def future_rows_of_batch(query: Any) -> int:
-    """How many rows ahead of the clock the batch that a query of Spark is at work on has left out so far."""
+    """Return how many future rows the batch that a Spark query processes has dropped so far."""
     return sum(n or 0 for n in _observed(query, FUTURE_ROWS).values())
 
 
 def _observed(query: Any, prefix: str) -> dict[str, int | None]:
-    """What the plan of the batch counts under names that begin so, by the rest of the name."""
+    """Return the metrics of the current batch with a prefix, by the rest of their name."""
     try:
         metrics = query._jsq.streamingQuery().lastExecution().observedMetrics()
         found: dict[str, int | None] = {}
@@ -81,10 +81,11 @@ def _observed(query: Any, prefix: str) -> dict[str, int | None]:
                 row = pair._2()
                 found[name.removeprefix(prefix)] = None if row.isNullAt(0) else int(row.getLong(0))
         return found
-    except (Py4JError, TypeError) as error:  # it is not a public part of Spark
+    except (Py4JError, TypeError) as error:  # not a public API of Spark
         if not _told:
             _told.append(True)
             logger.warning(
-                "this version of Spark does not say what a batch counts while it runs, so a kill may lose it: %s", error
+                "this version of Spark has no metrics of a running batch, so a kill may lose those of its last batch: %s",
+                error,
             )
         return {}

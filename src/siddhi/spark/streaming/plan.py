@@ -1,4 +1,4 @@
-"""An app over streaming DataFrames: every source is read once, all islands are one stateful operator, all outputs one query."""
+"""An app over streaming DataFrames: every source is read once, all fragments are one stateful operator, all outputs one query."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _MARK = "__punctuation"
 
 @dataclass(frozen=True, slots=True)
 class StreamingPlan:
-    """What a checkpoint is bound to.
+    """The part of a stream that its checkpoint depends on.
 
     Attributes:
-        islands: in order.
-        programs: of the islands.
-        outputs: (stream, island, number of the output within it), by the number of the output in all.
-        native: streams that need no island, where there is none at all.
+        fragments: engine fragments, in order.
+        programs: their programs.
+        outputs: (stream, fragment, index of the output within it), by output number.
+        catalyst: output streams that need no fragment, if there is no fragment at all.
     """
 
     fragments: tuple[EngineFragment, ...]
@@ -55,16 +55,16 @@ def plan_streaming(
     shards: int | None = None,
     late: Sequence[str] = (),
 ) -> StreamingPlan:
-    """The islands of a stream that puts out the wanted streams.
+    """Return the fragments of a stream with the wanted outputs.
 
-    Native steps in front of an island are expressions of its input; what else they fill goes, if anything in the app keeps
-    state, through islands that keep none, one for each stream that comes in, so that it comes out in the same query.
+    Catalyst stages in front of a fragment become expressions of its input. If anything in the app keeps state, other Catalyst
+    outputs pass through stateless fragments, one per input stream, so that one query emits all outputs.
 
     Args:
-        always: take that way although nothing keeps state.
-        shards: of an island; needed where labels of ranges are spread over them.
-        late: bound streams whose late rows are put out. One that reaches no island with all of its rows, as they were bound,
-            gets an island without elements, which only sees which of them are late.
+        always: pass through fragments although nothing keeps state.
+        shards: number of shards; required for labels of ranges.
+        late: bound streams with an output of late rows. If no fragment gets all rows of one as they were bound, a fragment
+            without elements reports which of them are late.
     """
     fragments = list(layout.fragments)
     watched = [stream for stream in late if not any(takes_all(fragment, stream) for fragment in fragments)]
@@ -91,7 +91,7 @@ def plan_streaming(
     for number, fragment in enumerate(fragments):
         leaving = [stream for stream in fragment.produced if stream in wanted and stream in plan.streams]
         program = write_program(plan, fragment, leaving, shards=shards)
-        # Nothing waits where late rows are seen alone, so a checkpoint must not take it for what rows wait in.
+        # A fragment without elements buffers nothing, so its schema must not match one that does.
         programs.append(
             program if fragment.names else replace(program, input_stream=f"late rows of {program.input_stream}")
         )
@@ -100,7 +100,7 @@ def plan_streaming(
 
 
 def sources_of(plan: Plan, layout: Layout, streaming: StreamingPlan, bound: Collection[str]) -> list[str]:
-    """The bound streams that a query reads, in the order in which Spark knows them."""
+    """Return the bound streams that a query reads, in Spark's order of sources."""
     if any(program.ticks for program in streaming.programs):
         return [stream for stream in plan.streams if stream in bound]
     wanted = {stream for fragment in streaming.fragments for stream in fragment.inputs} | set(streaming.catalyst)
@@ -111,12 +111,12 @@ def sources_of(plan: Plan, layout: Layout, streaming: StreamingPlan, bound: Coll
 
 
 def takes_all(fragment: EngineFragment, stream: str) -> bool:
-    """Whether all rows of a bound stream, as they were bound, come to some shard of an island."""
+    """Return whether all rows of a bound stream, as they were bound, reach a shard of a fragment."""
     return stream in fragment.inputs and not _by_labels(fragment, stream)
 
 
 def _by_labels(fragment: EngineFragment, stream: str) -> bool:
-    """Whether rows go to the shards of labels that hold for them, which may be none."""
+    """Return whether rows go to the shards of labels whose condition they meet, possibly none."""
     keys = None if fragment.key is None else fragment.key.streams[stream]
     return bool(keys and keys[0].labels)
 
@@ -126,11 +126,11 @@ class Streaming:
     """Lowers a streaming plan over bindings.
 
     Attributes:
-        punctuation: by stream, the folder of its punctuation.
-        run: identifies this run of the query.
-        last_clock: from this watermark on (ms) time goes on until nothing waits for it.
-        ranges: the shards of each island.
-        max_ahead: how far (ms) rows may be ahead of the clock; None: as far as they like.
+        punctuation: folder of the punctuations of each stream.
+        run: id of this run of the query.
+        last_clock: watermark (ms) from which on time advances until no timer is left.
+        ranges: shards of each fragment.
+        max_future_ms: how far (ms) rows may be ahead of the clock; None: no limit.
     """
 
     plan: Plan
@@ -147,7 +147,7 @@ class Streaming:
     max_future_ms: int | None = None
 
     def emitted(self, spark: SparkSession) -> DataFrame:
-        """What the stateful operator emits: see :data:`siddhi.spark.workers.record_batch.RELEASED`."""
+        """Return the output of the stateful operator, see :data:`siddhi.spark.workers.record_batch.EMITTED`."""
         rows, layout = self._rows(spark)
         ordering = self.ordering
         programs = tuple(
@@ -164,11 +164,11 @@ class Streaming:
         )
 
     def bases(self, spark: SparkSession) -> dict[str, Base]:
-        """The bound streams."""
+        """Return the bound streams."""
         sources = {stream: n for n, stream in enumerate(self.plan.streams)}
         sequence = self._sequence
         found = {}
-        for stream in self.plan.streams:  # in this order, whatever the user's: Spark knows sources by their place
+        for stream in self.plan.streams:  # the order of the app: Spark knows sources by their position
             binding = self.bindings.get(stream)
             if binding is None:
                 continue
@@ -184,7 +184,7 @@ class Streaming:
 
     @property
     def ordering(self) -> int:
-        """How many columns order the rows: event time, source, those of the sequence, place."""
+        """The number of order columns: event time, source, sequence, position."""
         return self._sequence + 3
 
     @property
@@ -192,7 +192,7 @@ class Streaming:
         return max((len(binding.sequence) for binding in self.bindings.values()), default=1) or 1
 
     def branches(self, bases: Mapping[str, Base], stream: str, besides: Collection[str] = ()) -> list[Branch]:
-        """The rows of a stream that native steps fill, those that an island does itself aside."""
+        """Return the rows of a stream that Catalyst stages fill, without the stages that a fragment runs itself."""
         places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
         queries = {e.name: e for e in self.plan.executions if isinstance(e, QueryPlan)}
         found: list[Branch] = []
@@ -207,13 +207,13 @@ class Streaming:
         return found
 
     def _rows(self, spark: SparkSession) -> tuple[DataFrame, RowLayout]:
-        """Rows of all islands in one pass over each source, and their layout."""
+        """Return the rows of all fragments, in one pass over each source, and their columns."""
         places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
         bases = self.bases(spark)
         programs = self.streaming.programs
         types, columns = union_columns([tuple(AttributeType(kind) for kind in p.kinds) for p in programs])
         catalyst = [step.element.name for step in self.layout.catalyst_stages]
-        own = len(self.layout.fragments)  # islands behind those of the layout do all native steps themselves
+        own = len(self.layout.fragments)  # later fragments run all Catalyst stages themselves
         by_base: dict[str, list[tuple[int, int, Branch, tuple[int, ...]]]] = {stream: [] for stream in bases}
         for at, (fragment, program) in enumerate(zip(self.streaming.fragments, programs, strict=True)):
             for number, (stream, _) in enumerate(program.inputs):
@@ -241,7 +241,7 @@ class Streaming:
                 kept = observed if branch.condition is None else observed.where(branch.condition)
                 frames.append(kept.select(*carried, *fields))
                 continue
-            # One pass: every row becomes as many as branches let it through.
+            # One pass: every row becomes one row per branch that it passes.
             structs = []
             told = F.lit(False)
             for at, number, branch, path in found:
@@ -269,7 +269,7 @@ class Streaming:
         sent += [name for name, value in zip(names, layout.order, strict=True) if value is None]
         sent += [f"d{n}" for n in range(len(types))]
         if self._multicasts:
-            # The first of a row's shards tells of it where it is late.
+            # The copy for the first shard reports a late row.
             rows = rows.select("*", F.posexplode(F.col("shards")).alias("copy", "shard"))
             again = F.when(F.col("copy") > 0, 1).otherwise(0)
             rows = rows.withColumn("place", F.col("place").bitwiseOR(again))
@@ -278,8 +278,7 @@ class Streaming:
     def _reporter_first(
         self, origin: str, found: list[tuple[int, int, Branch, tuple[int, ...]]]
     ) -> list[tuple[int, int, Branch, tuple[int, ...]]]:
-        """The ways of rows into islands, beginning with the one that tells which of them are late; those last that may lead
-        to no shard."""
+        """Order the ways of rows into fragments: first the one that reports late rows, last those that may lead to no shard."""
         late_reporter = self.late_reporter(origin)
 
         def rank(way: tuple[int, int, Branch, tuple[int, ...]]) -> int:
@@ -293,7 +292,7 @@ class Streaming:
         return sorted(found, key=rank)
 
     def _reaches(self, at: int, number: int, branch: Branch) -> Column:
-        """Whether a row comes to a shard this way."""
+        """Return whether a row reaches a shard this way."""
         fragment, program = self.streaming.fragments[at], self.streaming.programs[at]
         kept = F.lit(True) if branch.condition is None else branch.condition
         if number == TICK or not _by_labels(fragment, program.inputs[number][0]):
@@ -302,7 +301,7 @@ class Streaming:
         return kept & (F.size(shards) > 0)
 
     def late_reporter(self, stream: str) -> tuple[int, int] | None:
-        """Where all rows of a bound stream come by that tells of those that are late: the numbers of island and input."""
+        """Return the fragment and the input that get all rows of a bound stream and report the late ones."""
         for at, (fragment, program) in enumerate(zip(self.streaming.fragments, self.streaming.programs, strict=True)):
             if takes_all(fragment, stream):
                 return at, [name for name, _ in program.inputs].index(stream)
@@ -310,7 +309,7 @@ class Streaming:
 
     @property
     def _multicasts(self) -> bool:
-        """Whether there are rows that go to other than one shard of an island."""
+        """Whether rows may go to several shards of a fragment."""
         return any(fragment.key is not None and fragment.key.multicasts for fragment in self.streaming.fragments)
 
     def _fields(
@@ -323,11 +322,11 @@ class Streaming:
         types: Sequence[AttributeType],
         copy: Column | None = None,
     ) -> list[Column]:
-        """What a row becomes on one of its ways. ``copy``: 1 where another way tells of the row if it is late, else 0."""
+        """Return the columns of a row on one of its ways. ``copy``: 1 if another way reports the row when it is late, else 0."""
         fragment, program = self.streaming.fragments[at], self.streaming.programs[at]
         columns_ = input_columns(program, self.plan, number, branch)
         filled = dict(zip(columns, columns_, strict=True))
-        nothing = F.lit(None)  # once: each column is a call to the JVM
+        nothing = F.lit(None)  # shared: each column is a call of the JVM
         name, targets = ("shards", shards_of_row) if self._multicasts else ("shard", shard_of_row)
         first = self.ranges[at].first
         return [
@@ -339,19 +338,19 @@ class Streaming:
 
 
 def watermarked(spark: SparkSession, binding: Binding, punctuation: str | None) -> DataFrame:
-    """A stream with its watermark. A row in the punctuation folder moves the watermark and is dropped behind it."""
+    """Return a stream with its watermark. A punctuation moves the watermark and is dropped after it."""
     time = event_timestamp(binding.frame, binding.timestamp).alias("__at")
     frame = binding.frame.select("*", time, F.lit(False).alias(_MARK))
     if punctuation is not None:
-        # Spark deletes those of a batch once it has been committed and the next one is planned.
+        # Spark deletes the files of a committed batch when it plans the next one.
         punctuations = (
             spark.readStream.schema("__at timestamp")
             .option("cleanSource", "delete")
-            .option("ignoreMissingFiles", "true")  # a start deletes those for which its own stand
+            .option("ignoreMissingFiles", "true")  # a start deletes those that its own replace
             .parquet(punctuation)
         )
         frame = frame.unionByName(punctuations.select("*", F.lit(True).alias(_MARK)), allowMissingColumns=True)
     frame = frame.withWatermark("__at", binding.watermark or "0 seconds")
-    # One comparison over mark and time: a condition on the mark alone would be pushed below the watermark.
+    # One comparison of mark and time: a condition on the mark alone would be pushed below the watermark.
     bound_ = F.when(F.col(_MARK), F.lit(-(1 << 62))).otherwise(F.lit(1 << 62))
     return frame.where(F.unix_micros(F.col("__at")) < bound_).drop("__at", _MARK)

@@ -1,4 +1,4 @@
-"""A stream at work: one query for all outputs."""
+"""A running stream: one query for all outputs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 Sink = Callable[[DataFrame, int], object]
-"""Takes the rows of an output of one micro-batch and the batch's number; may be called again for the same batch."""
+"""Takes the rows of an output of one micro-batch and the number of the batch; may be called again for the same batch."""
 
 
 @dataclass
 class SparkQuery:
-    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start; ``ahead_rows``: how many
-    were left out as they were ahead of the clock by more than ``max_clock_skew``."""
+    """A running stream. ``late_rows``: number of late rows since this start; ``ahead_rows``: number of rows that were dropped
+    because they were ahead of the clock by more than ``max_clock_skew``."""
 
     name: str
     query: Any
@@ -48,7 +48,7 @@ class SparkQuery:
     _sink_error: SparkRunError | None = field(default=None, repr=False)
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait for the end, at most so many seconds; whether it has come.
+        """Wait for the end, at most the given number of seconds; return whether the query has ended.
 
         Raises:
             SparkRunError: the app, a sink or Spark failed.
@@ -58,7 +58,7 @@ class SparkQuery:
         return ended is not False
 
     def process_all_available(self) -> None:
-        """Wait until all there is to read has been taken; for tests.
+        """Wait until all available rows have been processed; for tests.
 
         Raises:
             SparkRunError: the app, a sink or Spark failed.
@@ -67,17 +67,17 @@ class SparkQuery:
             self.query.processAllAvailable()
 
     def stop(self) -> None:
-        """Stop; what is held back is kept in the checkpoint."""
+        """Stop the query; buffered rows stay in the checkpoint."""
         self.query.stop()
 
     @property
     def is_active(self) -> bool:
-        """Whether it runs."""
+        """Whether the query runs."""
         return bool(self.query.isActive)
 
     @property
     def last_progress(self) -> Any:
-        """Spark's last report, or None."""
+        """Spark's last progress report, or None."""
         return self.query.lastProgress
 
 
@@ -97,15 +97,15 @@ def start_query(
     """Start the one query of an app.
 
     Args:
-        sinks: by stream.
-        trigger: Spark's, as ``{"availableNow": True}``.
-        partitions: of the stateful operator.
-        first_batch: the number that sinks are told of Spark's batch 0.
-        settle: called when all has been checked that can be, right before the query starts.
+        sinks: sinks by stream.
+        trigger: Spark's trigger, as ``{"availableNow": True}``.
+        partitions: number of tasks of the stateful operator.
+        times: gets the last event times before each batch is committed.
+        first_batch: number that sinks get for Spark's batch 0.
+        settle: called after all checks, right before the query starts.
 
     Raises:
-        ValueError: Spark knows no such trigger.
-        times: takes the last event times before each batch is committed.
+        ValueError: Spark refuses the trigger.
     """
     started = SparkQuery(streaming.plan.name, None)
     if streaming.streaming.programs:
@@ -124,7 +124,7 @@ def start_query(
             try:
                 writer = writer.trigger(**trigger)
             except Exception as error:
-                raise ValueError(f"trigger is {dict(trigger)!r}: {message_of(error)}") from error
+                raise ValueError(f"invalid trigger {dict(trigger)!r}: {message_of(error)}") from error
         if settle is not None:
             settle()
         started.query = writer.start()
@@ -135,11 +135,11 @@ def start_query(
 def _plain(
     streaming: Streaming, source: str, base: Base, sinks: Mapping[str, Sink], started: SparkQuery
 ) -> Callable[[DataFrame, int], None]:
-    """The function for ``foreachBatch`` where nothing keeps state: native steps over the rows of each batch."""
+    """Return the function for ``foreachBatch`` if nothing keeps state: Catalyst stages over the rows of each batch."""
 
     def take(frame: DataFrame, batch: int) -> None:
         bases = {source: Base(frame, base.source, base.sequence)}
-        if len(sinks) > 1 or streaming.max_future_ms is not None:  # what is read twice is counted twice
+        if len(sinks) > 1 or streaming.max_future_ms is not None:  # rows that are read twice are counted twice
             frame.persist()
         try:
             for stream, sink in sinks.items():
@@ -157,25 +157,25 @@ def _plain(
 
 @contextmanager
 def _blamed(what: str, batch: int, started: SparkQuery) -> Iterator[None]:
-    """Note an error, which Spark tells as text in the midst of others: of a sink, of what else is written, or ("") of nobody."""
+    """Record an error of a sink or another writer, as Spark's own error buries its text; "": an error without origin."""
     try:
         yield
     except Exception as error:
-        if run_error(error) is None:  # an error of the app comes up where its rows are asked for
+        if run_error(error) is None:  # errors of the app are raised wherever its rows are read
             told = message_of(error)
-            if what and "[FAILED_READ_FILE" not in told:  # so does one of reading, which is of no sink
+            if what and "[FAILED_READ_FILE" not in told:  # as are errors of reading
                 told = f"{told} ({what}, batch {batch}, {type(error).__name__})"
             if cleared_away(error):
                 told = (
-                    "another process seems to be at work on this checkpoint, which only one may be at a time: it cleared away "
-                    f"what this one was writing: {told}"
+                    "another process seems to use this checkpoint, which only one may do at a time: it deleted what this one was "
+                    f"writing: {told}"
                 )
             started._sink_error = SparkRunError(told)
         raise
 
 
 def _given(sink: Sink, rows: DataFrame, batch: int) -> int:
-    """Give a sink rows that Spark makes only now; how many there were."""
+    """Pass a sink rows that are not computed yet; return their number."""
     if isinstance(sink, CountingSink):
         return sink(rows, batch)
     rows.persist()
@@ -187,7 +187,7 @@ def _given(sink: Sink, rows: DataFrame, batch: int) -> int:
 
 
 def _count_future_rows(streaming: Streaming, started: SparkQuery) -> None:
-    """Add what the rows of this batch, which have been read, left out."""
+    """Add the number of future rows that this batch, which has been read, dropped."""
     if streaming.max_future_ms is not None and started._begun.wait(60):
         started.ahead_rows += future_rows_of_batch(started.query)
 
@@ -195,16 +195,14 @@ def _count_future_rows(streaming: Streaming, started: SparkQuery) -> None:
 def _taking(
     streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery, times: LastTimes | None
 ) -> Callable[[DataFrame, int], None]:
-    """The function for ``foreachBatch``: deals what the operator put out to the sinks."""
+    """Return the function for ``foreachBatch`` that passes the output of the operator to the sinks."""
 
     def take(frame: DataFrame, batch: int) -> None:
         frame.persist()
         try:
             counts: Counter[int] = Counter()
             with _blamed("", batch, started):
-                for row in frame.select(
-                    "out", "n"
-                ).collect():  # a row per shard and output: fewer than a shuffle is worth
+                for row in frame.select("out", "n").collect():  # a row per shard and output, too few for a shuffle
                     counts[row["out"]] += row["n"]
             if times is not None and started._begun.wait(60):
                 with _blamed("times of streams", batch, started):
@@ -232,5 +230,5 @@ def _taking(
 
 
 def new_run() -> str:
-    """A name for a run of a query."""
+    """Return an id for a run of a query."""
     return uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""Starting and ending the query of an app over streams."""
+"""Start and finish the query of an app over streams."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _END_OF_TIME = 253_370_764_800_000
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """Starts queries of an app."""
+    """Starts the queries of an app."""
 
     spark: SparkSession
     plan: Plan
@@ -85,7 +85,7 @@ class Starter:
         reopen: bool = False,
         closing: bool = False,
     ) -> SparkQuery:
-        """See :meth:`siddhi.spark.SparkRuntime.start`; ``closing``: it is a part of an end with 'flush'."""
+        """Start a query, see :meth:`siddhi.spark.SparkRuntime.start`; ``closing``: as part of a flush."""
         streaming_plan = self._checked(sinks)
         for stream, sink in sinks.items():
             if file_sinks(sink):
@@ -109,7 +109,7 @@ class Starter:
             sink.require_own(self.spark, owner)
 
         def settle() -> None:
-            # First who writes, then where: a folder that is marked has a checkpoint.
+            # The manifest first: a folder with an owner has a checkpoint.
             if manifest != before:
                 write_manifest(self.spark, checkpoint, manifest)
             if was_closed:
@@ -137,7 +137,7 @@ class Starter:
                 settle=settle,
             )
         except Exception:
-            if committed(self.spark, checkpoint)[1] == planned:  # Spark refused it before it did anything
+            if committed(self.spark, checkpoint)[1] == planned:  # Spark refused the query before it ran
                 self._unsettle(checkpoint, before, closed=was_closed)
             raise
         if idle is not None:
@@ -145,7 +145,7 @@ class Starter:
         return query
 
     def _tasks(self, before: Manifest | None) -> int:
-        """How many tasks take the shards: as asked for, as they are, or as the cores are at the first start."""
+        """Return the number of tasks: the option, that of the checkpoint, or at the first start the number of cores."""
         if self.settings.tasks is not None:
             return self.settings.tasks
         if before is not None:
@@ -154,7 +154,7 @@ class Starter:
         return min(cores, self.settings.shards)
 
     def _unsettle(self, checkpoint: str, before: Manifest | None, *, closed: bool) -> None:
-        """Leave a checkpoint as it was before a start that did not come about."""
+        """Restore a checkpoint after a failed start."""
         if before is None:
             forget_manifest(self.spark, checkpoint)
         elif read_manifest(self.spark, checkpoint) != before:
@@ -163,10 +163,10 @@ class Starter:
             mark_closed(self.spark, checkpoint, "hold")
 
     def _remind(self, checkpoint: str, times: LastTimes) -> None:
-        """Tell Spark how far every stream was: it only remembers how far all were, and would wait for each to go on."""
+        """Write punctuations that restore the watermark of each stream, as Spark stores only their minimum."""
         punctuations = self._punctuations(checkpoint)
         if len(self.bindings) == 1:
-            for stream, at in punctuations.items():  # noted, and perhaps not written
+            for stream, at in punctuations.items():  # recorded, and possibly not written
                 if at - self._graces()[stream] > (logged_watermark(self.spark, checkpoint) or 0):
                     write_punctuation(self.spark, checkpoint, stream, at)
             return
@@ -174,18 +174,18 @@ class Starter:
             known = [times.times.get(stream), punctuations.get(stream)]
             latest = max((at for at in known if at is not None), default=None)
             if latest is not None:
-                delete_punctuations(self.spark, checkpoint, stream, latest)  # of former starts
+                delete_punctuations(self.spark, checkpoint, stream, latest)  # those of earlier starts
                 write_punctuation(self.spark, checkpoint, stream, latest)
 
     def _punctuations(self, checkpoint: str) -> dict[str, int]:
-        """The last mark of every stream that has one."""
+        """Return the last punctuation of every stream that has one."""
         found = {stream: last_punctuation(self.spark, checkpoint, stream) for stream in self.bindings}
         return {stream: at for stream, at in found.items() if at is not None}
 
     def _idle(self, times: LastTimes) -> tuple[IdleInputs, float] | None:
-        """What is known of streams that may stand still, and the seconds between two looks at them.
+        """Return the state of streams that may be idle, and the seconds between two checks.
 
-        It is asked for before there is a query: one that runs has to be in the hands of who started it.
+        Called before the query starts, as the caller could not stop a running query if this failed.
         """
         patience = {
             stream: interval_ms(self.spark, binding.max_idle) / 1000
@@ -198,7 +198,7 @@ class Starter:
         return inputs, max(0.2, min(5.0, min(patience.values()) / 4))
 
     def _watch(self, query: SparkQuery, checkpoint: str, inputs: IdleInputs, step: float) -> None:
-        """Let streams that stand still hold nobody up."""
+        """Start to watch for idle streams."""
         IdleWatch(
             inputs,
             lambda: reported(query.query),
@@ -217,7 +217,7 @@ class Starter:
         evolve: bool = False,
         reopen: bool = False,
     ) -> SparkQuery:
-        """See :meth:`siddhi.spark.SparkRuntime.finish`."""
+        """Finish a stream, see :meth:`siddhi.spark.SparkRuntime.finish`."""
         now, flush = {"availableNow": True}, self.settings.flush
         first = self.start(checkpoint, sinks, tables, trigger=now, evolve=evolve, reopen=reopen, closing=flush)
         first.await_termination()
@@ -242,7 +242,7 @@ class Starter:
         return query
 
     def output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
-        """A stream as a streaming DataFrame with ``_timestamp``; it keeps its state in the checkpoint of who starts it."""
+        """Return a stream as a streaming DataFrame with ``_timestamp``, whose state is in the checkpoint of its own query."""
         steps = [step for step in self.layout.steps if not isinstance(step, EngineFragment) or stream in step.produced]
         alone = replace(self, layout=replace(self.layout, steps=tuple(steps)))
         self._checked([stream])
@@ -262,8 +262,8 @@ class Starter:
         name = "spark.sql.streaming.stateStore.providerClass"
         if self.spark.conf.get(name, None) != STATE_STORE:
             raise SparkSetupError(
-                f"stream '{stream}' keeps state, which needs Spark's store on RocksDB: "
-                f"spark.conf.set('{name}', '{STATE_STORE}'), or call start(...), which does"
+                f"stream '{stream}' keeps state and needs Spark's RocksDB state store: set spark.conf.set('{name}', "
+                f"'{STATE_STORE}'), or call start(...), which sets it"
             )
         emitted = streaming.emitted(self.spark)
         late = late_stream(stream, self.late)
@@ -313,17 +313,17 @@ class Starter:
 
     def _checked(self, sinks: Collection[str]) -> StreamingPlan:
         if not self.bindings:
-            raise ValueError("no stream is bound")
+            raise ValueError("no stream is bound: call bind(stream, frame, timestamp=..., watermark=...)")
         for binding in self.bindings.values():
             if not binding.frame.isStreaming:
-                raise ValueError("the streams are bound to DataFrames that end: call output(...) or run()")
+                raise ValueError("the streams are bound to batch DataFrames: call output(...) or run()")
             if binding.watermark is None:
                 raise ValueError(
-                    f"stream '{binding.stream}' has no watermark: bind it with watermark='10 seconds', the time that rows may "
+                    f"stream '{binding.stream}' has no watermark: bind it with the delay of its rows, such as watermark='10 seconds'"
                     "be late"
                 )
         if not sinks:
-            raise ValueError("no sinks: a stream without outputs does nothing")
+            raise ValueError("no sinks: give a sink for at least one stream")
         made = {stream for fragment in self.layout.fragments for stream in fragment.produced}
         made |= {stream for step in self.layout.catalyst_stages for stream in step.element.writes}
         for stream in sinks:
@@ -331,7 +331,7 @@ class Starter:
             if late is not None:
                 if late not in self.bindings:
                     raise ValueError(
-                        f"late rows are those of streams that are bound, and '{late}' is not{did_you_mean(late, self.bindings)}"
+                        f"stream '{late}' is not bound, so it has no late rows{did_you_mean(late, self.bindings)}"
                     )
                 require_no_timestamp(stream, self.plan.streams[late].attributes)
                 continue
@@ -353,10 +353,10 @@ class Starter:
         return planned(always=True) if not found.programs and len(self.bindings) > 1 else found
 
     def punctuate(self, checkpoint: str, stream: str, clock: int) -> None:
-        """See :meth:`siddhi.spark.SparkRuntime.punctuate`."""
+        """Write a punctuation, see :meth:`siddhi.spark.SparkRuntime.punctuate`."""
         at = clock_of(clock) + self._graces()[stream]
         if at >= LAST_CLOCK:
-            raise ValueError("a stream ends with finish(...), not with a time after the year 9000")
+            raise ValueError("clock is after the year 9000: end a stream with finish(...)")
         if read_manifest(self.spark, checkpoint) is None:
             raise SparkRunError(f"there is no checkpoint {checkpoint}: start the app first")
         require_open(self.spark, checkpoint)
@@ -369,7 +369,7 @@ class Starter:
         }
 
     def _last_time(self, query: SparkQuery, checkpoint: str) -> int | None:
-        """The last event time of the whole input; None where it had no rows."""
+        """Return the last event time of the whole input; None: it had no rows."""
         last = LastTimes(self.spark, checkpoint)
         for _, times in reported(query.query):
             last.note(times)
@@ -377,10 +377,10 @@ class Starter:
 
 
 def refuse_chains(plan: Plan, layout: Layout) -> None:
-    """Islands of a stream stand side by side.
+    """Check that no fragment of a stream reads the output of another.
 
     Raises:
-        SparkLoweringError: one reads what another puts out.
+        SparkLoweringError: one does.
     """
     errors = []
     for fragment in layout.fragments:
@@ -390,10 +390,10 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
                 names = ", ".join(fragment.names)
                 errors.append(
                     SiddhiAppCreationError(
-                        f"{names} read {', '.join(sorted(shared))}, which is made under another key",
+                        f"{names} read {', '.join(sorted(shared))}, which a fragment with another key fills",
                         code="E405",
                         span=fragment.elements[0].span,
-                        hint="give both the same key, or write the stream in between with an app of its own",
+                        hint="use the same key for both, or write the stream in between with an app of its own",
                         source=plan.app.source,
                         app=plan.app.name,
                     )
@@ -403,10 +403,10 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
 
 
 def _folders(sinks: Mapping[str, Sink]) -> list[FileSink]:
-    """The sinks to files.
+    """Return the file sinks.
 
     Raises:
-        ValueError: two write to one folder, or one within that of another.
+        ValueError: two write to one folder, or one writes into the folder of another.
     """
     found: dict[str, FileSink] = {}
     for stream, sink in sinks.items():
@@ -415,8 +415,8 @@ def _folders(sinks: Mapping[str, Sink]) -> list[FileSink]:
             for other in found:
                 lies = relation(folder, other)
                 if lies is not None:
-                    told = "as does another one" if lies == "is" else f"which {lies} {other}, where another one does"
-                    raise ValueError(f"the sink of '{stream}' writes to {folder}, {told}: give each a folder")
+                    told = "as does another sink" if lies == "is" else f"which {lies} {other} of another sink"
+                    raise ValueError(f"the sink of '{stream}' writes to {folder}, {told}: use a folder per sink")
             found[folder] = each
     return list(found.values())
 

@@ -1,1 +1,1 @@
-"""What runs on Spark's Python workers: shards of islands, fed in batch or by the stateful operator of a stream."""
+"""Code of Spark's Python workers: shards of engine fragments, in batch or in the stateful operator of a stream."""

@@ -1,4 +1,4 @@
-"""Batch: the rows of an island sorted by shard and time go through one engine after the other."""
+"""Batch: rows sorted by shard and time pass through one engine, shard after shard."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ BatchFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True, slots=True)
 class EndOfInput:
-    """``flush``: time goes on until nothing waits for it; else the clock ends at the last event of the whole input."""
+    """``flush``: time advances until no timer is left; otherwise the clock ends at the last event of the whole input."""
 
     flush: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """How rows that leave an island keep the place of those they come of.
+    """How output rows carry the order of their input rows.
 
     Attributes:
-        sequence: how many columns order rows of one time and source; after them comes the place in the island's input.
-        own: which of these columns is the island's own: it orders what comes of one row.
-        source: where rows stand that come of no other.
+        sequence: number of columns that order rows of one time and source; the position in the fragment's input follows.
+        own: the one of these columns that orders the output rows of one input row.
+        source: source number of output rows without input row.
     """
 
     sequence: int
@@ -43,21 +43,21 @@ class RowOrder:
 
     @property
     def columns(self) -> int:
-        """How many columns of order a row has."""
+        """The number of order columns of a row."""
         return self.sequence + 2
 
 
 def sorted_rows(program: FragmentProgram, end: EndOfInput, work: str, carried: RowOrder | None = None) -> BatchFunction:
-    """The function for ``mapInArrow`` over rows sorted by shard and time.
+    """Return the function for ``mapInArrow`` over rows sorted by shard and time.
 
-    Rows have the columns shard and event time; first and last event time of the whole input where time alone makes
-    something come out; source, sequence and place where the order is carried on; then those of the door.
+    The columns are shard and event time; first and last event time of the whole input, for a timed program; source, sequence
+    and position, if the order is carried; then those of the input schema.
 
     Args:
-        program: of the island.
-        end: of the input.
-        work: identifies the computation; a task that is repeated makes the same UUIDs in it.
-        carried: how what leaves keeps its place; None: it need not.
+        program: program of the fragment.
+        end: end of the input.
+        work: id of the computation; a repeated task generates the same UUIDs.
+        carried: how the output carries the order of the input; None: it does not.
     """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -76,7 +76,7 @@ def sorted_rows(program: FragmentProgram, end: EndOfInput, work: str, carried: R
 
 
 def unsorted_rows(program: FragmentProgram, work: str, carried: RowOrder | None = None) -> BatchFunction:
-    """The same for an island that keeps nothing: rows in any order, all in one engine."""
+    """Return the function for a stateless fragment: rows in any order, all in one engine."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         freeze_modules()
@@ -92,7 +92,7 @@ def unsorted_rows(program: FragmentProgram, work: str, carried: RowOrder | None 
 
 
 class _Worker:
-    """Feeds an engine, and starts over where the shard changes."""
+    """Feeds an engine, and resets it when the shard changes."""
 
     def __init__(self, program: FragmentProgram, end: EndOfInput | None, work: str, carried: RowOrder | None) -> None:
         self._work = work
@@ -156,7 +156,7 @@ class _Worker:
                 yield out
 
     def _placed(self, rows: pa.RecordBatch, origins: np.ndarray | None, carried: RowOrder) -> pa.RecordBatch:
-        """Rows that leave, with the order of those they come of in place of a running number."""
+        """Return output rows with the order of their input rows in place of a running number."""
         running = rows.column(2).to_numpy()
         order = [np.zeros(rows.num_rows, np.int64) for _ in range(carried.sequence)]
         if origins is None:

@@ -1,4 +1,4 @@
-"""The modules that workers have to import so that they know the extensions of an app."""
+"""The modules that workers import to register the extensions of an app."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _CALLS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*(?:\s*:\s*[A-Za-z_][A-Za-z0-9_]*)?)
 
 
 def modules_of(text: str) -> tuple[str, ...]:
-    """Modules that define extensions a text calls; what comes with siddhi is everywhere.
+    """Return the modules with the extensions that a text calls, except those of siddhi.
 
     Raises:
-        SparkSetupError: one is defined in the main program, which no worker can import.
+        SparkSetupError: an extension is defined in the main program, which workers can't import.
     """
     called = {re.sub(r"\s", "", name) for name in _CALLS.findall(text)}
     found = set()
@@ -29,23 +29,23 @@ def modules_of(text: str) -> tuple[str, ...]:
             if module == "__main__":
                 raise SparkSetupError(
                     f"{metadata.title} '{metadata.full_name}' is defined in the main program, which Spark's workers can't "
-                    "import: put it into a module of its own"
+                    "import: move it into a module"
                 )
             found.add(module)
     return tuple(sorted(found))
 
 
 def import_modules(modules: tuple[str, ...]) -> None:
-    """Import them.
+    """Import modules.
 
     Raises:
-        SparkRunError: one is not there.
+        SparkRunError: one can't be imported.
     """
     for module in modules:
         try:
             importlib.import_module(module)
         except ImportError as error:
             raise SparkRunError(
-                f"a worker can't import module '{module}', which has extensions of the app ({error}): install it on all, or "
+                f"a worker can't import module '{module}' with extensions of the app ({error}): install it on all workers, or "
                 "send it with spark.sparkContext.addPyFile(...)"
             ) from error

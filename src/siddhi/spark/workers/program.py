@@ -1,7 +1,7 @@
-"""What a worker is sent to run an island: the text of a small app, and how rows come in and go out. Plain data.
+"""Program of an engine fragment, as workers get it: the text of a small app and the columns of its rows. Plain data.
 
-All rows of an island come through one door. Where several streams come in, the door is a stream with columns for the
-attributes of all of them, and queries in front of the others deal its rows out, in the order in which they came.
+All rows of a fragment enter through one input stream. If it has several inputs, the input stream has columns for the
+attributes of all of them, and queries route its rows in the order in which they came.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _LITERALS = {
 _WITHOUT_TIME = frozenset(
     "length lengthBatch batch sort frequent lossyFrequent expression expressionBatch externalTime".split()
 )
-"""Windows that nothing but an event changes."""
+"""Windows that only events change."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputShape:
-    """A stream that leaves the island; ``slots`` are the columns of the union its attributes go to.
+    """An output stream; ``union_indexes`` are the union columns of its attributes.
 
-    ``marked``: the stream to collect instead, in which a row whose first column is true goes before what each row of the door
-    leads to, and the others are those that leave; so it is seen of which row each of them comes.
+    ``trace``: the stream that is collected instead. A row whose first column is true precedes the output of each input row; the
+    other rows are the output. So each output row can be traced to its input row.
     """
 
     stream: str
@@ -66,7 +66,7 @@ class OutputShape:
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """The rows of a table that is only read, and the stream they are sent into before anything else."""
+    """The rows of a read-only table, and the stream that fills it first."""
 
     stream: str
     rows: bytes
@@ -74,33 +74,33 @@ class TableRows:
 
 @dataclass(frozen=True, slots=True)
 class FragmentProgram:
-    """An island as data.
+    """An engine fragment as data.
 
     Attributes:
-        app: what messages call the whole app.
-        names: of the elements it runs.
-        text: SiddhiQL.
-        door: the stream that takes the rows.
-        columns: names of the door's attributes; the columns of the rows in this order.
-        kinds: their types.
-        inputs: per stream from outside, the columns of its attributes.
-        outputs: what leaves.
-        slots: types of the columns of the union of all outputs.
-        fingerprint: of what decides whether state fits.
-        ticks: whether every event of the app moves its clock, not only those that come in; then rows whose first column
-            is -1 are nothing but time.
-        fills: tables that are only read, and the streams that fill them.
-        forgiven: origins of errors that don't end the query: streams whose @OnError says what happens to events that fail,
-            and tables that the app writes, where a primary key may refuse a row.
-        random: whether it makes UUIDs, which must be the same where its work is done again.
-        timed: whether time alone makes it put something out.
-        tables: rows of tables that are only read.
-        modules: what to import first, so that extensions are known.
-        asked: an on-demand query whose rows come out of every shard when its input has ended.
-        answer: what these rows are like.
-        labels: of partitions by ranges, each with its shard, where its events are processed and nowhere else.
-        shards: how many there are, where that matters.
-        version: of this package.
+        app: the app in messages.
+        names: elements of the fragment.
+        text: SiddhiQL text.
+        input_stream: the stream that takes the rows.
+        columns: names of its attributes, in the order of the columns of the rows.
+        kinds: types of its attributes.
+        inputs: indexes of the columns of each input.
+        outputs: output streams.
+        union_types: types of the union columns of all outputs.
+        fingerprint: identifies programs with compatible state.
+        ticks: whether every event of the app moves the clock, not only events of the inputs; rows whose first column is -1 are
+            clock ticks.
+        fills: read-only tables, and the streams that fill them.
+        tolerated: origins of errors that do not end the query: streams with @OnError, and written tables, which may refuse a row
+            by primary key.
+        random: whether it generates UUIDs, which must be the same in a repeated task.
+        timed: whether timers can emit rows.
+        tables: rows of read-only tables.
+        modules: modules to import first, for extensions.
+        asked: an on-demand query that every shard runs at the end of its input.
+        answer: output of this query.
+        labels: labels of ranges with the shard that processes each.
+        shards: number of shards, where it matters.
+        version: version of siddhi.
     """
 
     app: str
@@ -128,7 +128,7 @@ class FragmentProgram:
 
 
 def union_columns(schemas: Iterable[Sequence[AttributeType]]) -> tuple[list[AttributeType], list[tuple[int, ...]]]:
-    """Columns for rows of several schemas, shared between attributes of one type; and the columns of each schema."""
+    """Return columns for rows of several schemas, shared by attributes of one type; and the column indexes of each schema."""
     union_types: list[AttributeType] = []
     positions: list[tuple[int, ...]] = []
     for schema in schemas:
@@ -152,17 +152,17 @@ def write_program(
     ordered: Collection[str] = (),
     shards: int | None = None,
 ) -> FragmentProgram:
-    """The program of an island.
+    """Return the program of an engine fragment.
 
     Args:
-        plan: of the app.
-        island: of its layout.
-        outputs: the streams that leave it.
-        ordered: those of them that tell of which rows they come.
-        shards: how many there are; needed where labels of ranges are spread over them.
+        plan: plan of the app.
+        fragment: fragment of its layout.
+        outputs: output streams.
+        ordered: output streams that are traced to input rows.
+        shards: number of shards; required for labels of ranges.
     """
     labels = () if fragment.key is None else fragment.key.labels
-    assert shards is not None or not labels, "labels belong to one of so many shards"
+    assert shards is not None or not labels, "labels need a number of shards"
     cut = sub_app(plan, fragment.names)
     streams = list(fragment.inputs)
     schemas = [tuple(a.type for a in plan.streams[name].attributes) for name in streams]
@@ -214,7 +214,7 @@ def write_program(
 
 
 def needs_ticks(plan: Plan, fragment: EngineFragment) -> bool:
-    """Whether something in the island begins with the first event of the app, whatever its stream."""
+    """Return whether something in a fragment starts with the first event of the app, of any stream."""
     if any(element.kind is ElementKind.TRIGGER for element in fragment.elements):
         return True
     queries = [e for e in plan.executions if isinstance(e, QueryPlan) and e.name in fragment.names]
@@ -222,7 +222,7 @@ def needs_ticks(plan: Plan, fragment: EngineFragment) -> bool:
 
 
 def _is_timed(plan: Plan, fragment: EngineFragment) -> bool:
-    """Whether time alone makes something come out."""
+    """Return whether timers can emit rows."""
     if any(element.kind is ElementKind.TRIGGER for element in fragment.elements):
         return True
     used = [plan.windows[element.name].window for element in fragment.elements if element.name in plan.windows]
@@ -253,7 +253,7 @@ def _makes_uuids(plan: Plan, fragment: EngineFragment) -> bool:
 
 
 def is_query_timed(query: QueryPlan) -> bool:
-    """Whether time alone makes something come out of a query, or go away in it."""
+    """Return whether timers change the state or the output of a query."""
     if isinstance(query.rate, (TimeRate, SnapshotRate)):
         return True
     if isinstance(query.input, PatternPlan):
@@ -273,7 +273,7 @@ def _starts_by_time(query: QueryPlan) -> bool:
 
 
 def _tolerates(stream: StreamPlan) -> bool:
-    """Whether the app says what happens to events that fail; without a word, they fail the query."""
+    """Return whether the app says what happens to events that fail; otherwise they end the query."""
     if stream.on_error is not OnErrorAction.LOG:
         return True
     said = find_annotation(stream.annotations, "OnError")
@@ -304,7 +304,7 @@ def _trace_stream(plan: Plan, stream: str, number: int) -> str:
 
 
 def _trace_queries(plan: Plan, streams: Sequence[str]) -> list[str]:
-    """Queries that put a mark into a stream for each row of the door, before anything comes of the row, and what comes."""
+    """Return queries that emit a mark for each input row, before anything it leads to, and then the output."""
     lines = []
     for number, stream in enumerate(streams):
         attributes = plan.streams[stream].attributes
@@ -317,7 +317,7 @@ def _trace_queries(plan: Plan, streams: Sequence[str]) -> list[str]:
 
 
 def _joined(text: str, more: Sequence[str]) -> str:
-    """An app with more definitions and queries."""
+    """Return an app with more definitions and queries."""
     if not more:
         return text
     app, added = parse(text), parse("\n".join(more))

@@ -1,5 +1,7 @@
-"""Rows on their way into and out of the stateful operator: LZ4 Arrow streams, one per shard going in, one per output going
-out. They pass the Pandas bridge as bytes, so a null stays a null and a long a long."""
+"""Encode rows for the stateful operator and decode its output: LZ4 Arrow streams, one per shard in and one per output out.
+
+The Pandas bridge passes them as bytes, so a null stays null and a long stays a long.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +21,27 @@ from siddhi.spark.workers.worker import freeze_modules
 __all__ = ["EMITTED", "ENCODED", "RowLayout", "decode", "decode_late", "decode_output", "encode", "encode_rows"]
 
 ENCODED = "shard int, n bigint, rows binary"
-"""Schema of what goes into the stateful operator."""
+"""Schema of the operator's input."""
 EMITTED = "out int, shard int, n bigint, rows binary"
-"""Schema of what comes out of it."""
+"""Schema of the operator's output."""
 
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pa.ipc.IpcReadOptions(use_threads=False)
 _BATCH_BYTES = 32 << 20
-"""Bytes of rows that are dealt to shards at once: the more, the fewer and larger are the parcels."""
+"""Bytes of rows that are split by shard at once; larger batches have fewer and larger parts."""
 _MAX_SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """The columns of rows on their way to the shards: shard, island, those that order, those of the doors.
+    """The columns of rows on their way to the shards: shard, fragment, order columns, columns of the input schemas.
 
-    What is the same in all rows is not sent.
+    A value that all rows share is not sent.
 
     Attributes:
-        doors: per island, the columns of the rows that are those of its door, counted from the first of a door.
-        order: of each column that orders, the value that all rows have; None: it is a column.
-        island: that all rows are for; None: a column says it.
+        input_columns: by fragment, the columns of its input schema, counted from the first one after the order columns.
+        order: value of each order column that all rows share; None: it is sent.
+        fragment: fragment that all rows are for; None: it is sent.
     """
 
     input_columns: tuple[tuple[int, ...], ...]
@@ -48,7 +50,7 @@ class RowLayout:
 
 
 def encode(batch: pa.RecordBatch) -> bytes:
-    """A batch as an Arrow stream."""
+    """Return a batch as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
         writer.write_batch(batch)
@@ -57,7 +59,7 @@ def encode(batch: pa.RecordBatch) -> bytes:
 
 
 def decode(data: bytes) -> pa.RecordBatch:
-    """The batch of :func:`packed`."""
+    """Return the batch of :func:`encode`."""
     with pa.ipc.open_stream(data, options=_READ) as reader:
         return reader.read_next_batch()
 
@@ -65,12 +67,12 @@ def decode(data: bytes) -> pa.RecordBatch:
 def encode_rows(
     programs: tuple[FragmentProgram, ...], layout: RowLayout, input_columns: Sequence[InputSchema]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow`` in front of the shuffle.
+    """Return the function for ``mapInArrow`` in front of the shuffle.
 
     Args:
-        programs: of the islands.
-        layout: of the rows that come.
-        doors: of the islands.
+        programs: programs of the fragments.
+        layout: columns of the rows.
+        schemas: input schemas of the fragments.
     """
     names = [schema.schema_id for schema in input_columns]
 
@@ -95,12 +97,12 @@ def _encoded_batches(
     layout: RowLayout,
     input_columns: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of some batches, packed by shard."""
+    """Yield the rows of some batches, encoded by shard."""
     merged = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
     for batch in merged:
         shards = batch.column(0).to_numpy()
         narrow = shards.astype(np.uint16) if shards.min() >= 0 and shards.max() < _MAX_SMALL else shards
-        order = np.argsort(narrow, kind="stable")  # of 16 bits, it counts instead of comparing
+        order = np.argsort(narrow, kind="stable")  # a radix sort for 16 bits
         rows = batch.take(pa.array(order))
         sorted_shards = shards[order]
         starts = [0, *(np.flatnonzero(np.diff(sorted_shards)) + 1).tolist(), len(sorted_shards)]
@@ -123,7 +125,7 @@ def _encoded_batches(
 def _slim(
     rows: pa.RecordBatch, programs: tuple[FragmentProgram, ...], layout: RowLayout, input_columns: Sequence[str]
 ) -> pa.RecordBatch:
-    """Rows of one shard, with the columns that order and those of their door."""
+    """Return the rows of one shard with the order columns and those of their input schema."""
     at = 1
     fragment = layout.fragment
     if fragment is None:
@@ -141,12 +143,12 @@ def _slim(
 
 
 def decode_output(shape: OutputShape) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow`` that makes rows of what the stateful operator put out for one stream.
+    """Return the function for ``mapInArrow`` that decodes the rows of one output stream.
 
-    Its input has one binary column; its output ``__t``, then ``c0`` to ``cn``.
+    Its input has one binary column; its output has ``__t``, then ``c0`` to ``cn``.
 
     Args:
-        shape: of the stream.
+        shape: the stream.
     """
 
     def columns_of(rows: pa.RecordBatch) -> list[pa.Array]:
@@ -158,12 +160,12 @@ def decode_output(shape: OutputShape) -> Callable[[Iterable[pa.RecordBatch]], It
 def decode_late(
     kinds: Sequence[str], ordering: int, source: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The same for late rows, which are as they came in, those of one bound stream.
+    """Return the function for ``mapInArrow`` that decodes the late rows of one bound stream, which are as they came in.
 
     Args:
-        kinds: of the columns of the door.
-        ordering: how many columns that order stand before them; the first is event time, the second the source.
-        source: of the stream.
+        kinds: types of the columns of the input schema.
+        ordering: number of order columns before them; the first is event time, the second the source.
+        source: source number of the stream.
     """
 
     def columns_of(rows: pa.RecordBatch) -> list[pa.Array]:

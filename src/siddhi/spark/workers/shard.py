@@ -1,4 +1,4 @@
-"""One shard of an island at work: an engine that is given columns in the order of time and gives columns back."""
+"""A shard of an engine fragment: an engine that takes and returns columns, in the order of time."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ logger = logging.getLogger("siddhi")
 
 
 class Shard:
-    """An engine for one shard after the other; starting a new one costs less than building an engine.
+    """An engine that runs one shard after the other, as resetting an engine costs less than building one.
 
     Args:
-        program: of the island.
+        program: program of the fragment.
     """
 
     def __init__(self, program: FragmentProgram) -> None:
         if program.version != __version__:
             raise SparkRunError(
-                f"the driver runs siddhi {program.version} and this worker siddhi {__version__}: install the same version on all"
+                f"version mismatch: the driver runs siddhi {program.version} and this worker siddhi {__version__}; install the same "
+                "version everywhere"
             )
         import_modules(program.modules)
         self.program = program
@@ -59,18 +60,18 @@ class Shard:
         for table in self.program.tables:
             with pa.ipc.open_stream(table.rows) as reader:
                 for batch in reader:
-                    runtime.input_handler(table.stream).send_batch(batch)  # without time, so that the clock stays
+                    runtime.input_handler(table.stream).send_batch(batch)  # without times, so the clock stays
         for name, _ in self.program.fills:
-            # Read anew at every start, and too much to be written with each batch.
+            # Filled at every start, and too large to be written with each batch.
             runtime.sharding.leave_out(f"table '{name}'")
         return runtime
 
     def open(self, number: int, clock: int) -> None:
-        """Begin a shard with nothing in it but tables that are only read.
+        """Start a shard without state, except the rows of read-only tables.
 
         Args:
-            number: of the shard.
-            clock: where its time begins, in ms.
+            number: number of the shard.
+            clock: start of its time, in ms.
         """
         if self._used:
             self._runtime.restore(self._empty)
@@ -81,29 +82,29 @@ class Shard:
         self.number = number
         self._used = True
         if self.program.labels:
-            # The shards of an island are a range that begins at a multiple of their number.
+            # The shards of a fragment are a range that starts at a multiple of their number.
             place = number % self.program.shards
             mine = {label for label, shard in self.program.labels if shard == place}
             self._runtime.sharding.look_for_ranges(mine.__contains__)
 
     def seed(self, what: str) -> None:
-        """Name the work that comes next: where it is done again, UUIDs are the same again."""
+        """Seed the UUIDs of the work that follows, so that a repeated task generates the same ones."""
         if self.program.random:
             self._runtime.sharding.seed_uuids(what.encode())
 
     def send(self, rows: pa.RecordBatch, times: pa.Array) -> None:
-        """Rows of the door, in the order of time.
+        """Process rows of the input schema in the order of time.
 
         Raises:
-            SparkRunError: the app failed on one of them.
+            SparkRunError: the app failed on a row.
         """
         self._handler.send_batch(rows, timestamp=times)
         self._raise()
 
     def advance(self, clock: int) -> None:
-        """Move the clock on: timers due by then fire at their own time.
+        """Advance the clock; timers due by then fire at their own time.
 
-        What the last event left overdue waits until time moves, as it does in an app that ends with this event.
+        Timers that the last event left overdue wait until time advances, as in an app that ends with this event.
 
         Raises:
             SparkRunError: the app failed.
@@ -113,7 +114,7 @@ class Shard:
             self._raise()
 
     def advance_to_end(self) -> None:
-        """Fire timers until nothing waits for time.
+        """Fire timers until none is left.
 
         Raises:
             SparkRunError: the app failed.
@@ -123,11 +124,11 @@ class Shard:
 
     @property
     def next_due(self) -> int | None:
-        """When the next timer is due (ms), or None."""
+        """Time of the next timer (ms), or None."""
         return self._runtime.next_due
 
     def drain(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """What came out since the last time: the number of the output, and its attributes followed by event time."""
+        """Yield the rows emitted since the last call: index of the output, and its attributes followed by event time."""
         found = self._runtime.drain()
         for number, output in enumerate(self.program.outputs):
             batch = found[output.collected]
@@ -135,7 +136,7 @@ class Shard:
                 yield number, pa.record_batch(batch)
 
     def answer(self, asked: str, shape: OutputShape) -> Iterator[pa.RecordBatch]:
-        """The rows of an on-demand query, its attributes followed by event time.
+        """Yield the rows of an on-demand query, its attributes followed by event time.
 
         Raises:
             SparkRunError: it failed.
@@ -152,14 +153,14 @@ class Shard:
             yield pa.RecordBatch.from_arrays(columns, names=[*(f"c{n}" for n in range(len(types))), _TIME])
 
     def blocks(self) -> dict[bytes, bytes]:
-        """The state in pieces, called by what is in them; ``b""`` lists the others."""
+        """Return the snapshot blocks of the state by name; ``b""`` lists the others."""
         return {name: data for name, data in self._runtime.snapshot_pieces().items() if data is not None}
 
     def restore(self, number: int, blocks: Mapping[bytes, bytes]) -> None:
-        """Go on with a shard from its state.
+        """Restore a shard from its snapshot blocks.
 
         Raises:
-            CannotRestoreStateError: it is damaged, or of another app.
+            CannotRestoreStateError: the state is damaged, or that of another app.
         """
         self._runtime.restore_pieces(blocks)
         self._take(number)
@@ -186,7 +187,7 @@ class Shard:
 def with_output_index(
     number: int, batch: pa.RecordBatch, output: OutputShape, union_types: Sequence[str], sequence: int
 ) -> pa.RecordBatch:
-    """Rows of an output in the schema of the union: which output, event time, running number, the slots."""
+    """Return rows of an output in the union schema: output index, event time, running number, union columns."""
     n = batch.num_rows
     columns: list[pa.Array] = [
         pa.array(np.full(n, number, np.int32)),

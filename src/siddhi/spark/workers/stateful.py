@@ -1,8 +1,7 @@
-"""The stateful operator of a stream: each key is a shard, which holds back rows until the watermark has passed them.
+"""The stateful operator of a stream: each key is a shard, whose watermark buffer holds rows until the watermark passes them.
 
-Rows reach the engine in the order of time and only below the watermark, so what comes out is what an embedded engine puts
-out, whatever the micro-batches were. All work is done when a timer fires: one read and one write of state per shard and
-step of the watermark.
+An engine gets rows in the order of time and below the watermark only, so its results are those of an embedded engine for any
+micro-batches. All work is done when a timer fires: one read and one write of state per shard and watermark step.
 """
 
 from __future__ import annotations
@@ -34,24 +33,24 @@ if TYPE_CHECKING:
 __all__ = ["LATE", "LAYOUT_VERSION", "FragmentProcessor"]
 
 LAYOUT_VERSION = 4
-"""Of the state variables; a checkpoint with another one is refused."""
+"""Version of the layout of the state variables; a checkpoint with another one is refused."""
 LATE = 1 << 20
-"""``out`` of late rows: this and the number of the island."""
+"""``out`` of late rows: this plus the index of the fragment."""
 _MAX_CACHED = 512
 _engines: WorkerCache[StoredState] = WorkerCache(_MAX_CACHED, lambda kept: kept.shard.close())
 
 
 class FragmentProcessor(StatefulProcessor):
-    """Runs the islands of an app, ``shards`` keys for each.
+    """Runs the engine fragments of an app, with ``shards`` keys for each.
 
     Args:
-        programs: of the islands.
-        shards: how many there are for each.
-        ordering: how many columns of packed rows order them; the first is event time, the last is odd where another copy of the row
-            tells of it if it is late.
-        run: identifies the run of the query, for engines kept between batches.
-        late: what happens to rows that come behind the watermark.
-        last_clock: with what the clock of a flushed stream ends: from this watermark on time goes on to the end.
+        programs: programs of the fragments.
+        shards: number of shards per fragment.
+        ordering: number of order columns; the first is event time. The last is odd if another copy of the row reports it as
+            late.
+        run: id of this run of the query, for cached engines.
+        late: policy for late rows.
+        last_clock: watermark from which on time advances to its end, as in a flushed stream.
         ranges: shards of each fragment. A shard in none of them is retired.
     """
 
@@ -74,7 +73,7 @@ class FragmentProcessor(StatefulProcessor):
         self._ranges = tuple(ranges)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the state."""
+        """Declare the state variables."""
         self._handle = handle
         context = TaskContext.get()
         if context is not None:  # a DataFrame may be started more than once
@@ -95,7 +94,7 @@ class FragmentProcessor(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: Any,
     ) -> Iterator[pd.DataFrame]:
-        """Put rows aside until the watermark has passed them; late ones are handed on as such."""
+        """Buffer rows until the watermark passes them; emit late rows as such."""
         watermark = timerValues.getCurrentWatermarkInMs()
         shard = int(key[0])
         late: list[pa.RecordBatch] = []
@@ -104,7 +103,7 @@ class FragmentProcessor(StatefulProcessor):
             for data in frame["rows"]:
                 batch = decode(data)
                 first = pc.min(batch.column(0)).as_py()
-                if first < 0 and watermark <= 0:  # Spark's begins at 0, and would never pass others before these
+                if first < 0 and watermark <= 0:  # Spark's watermark starts at 0, so such rows could not be ordered
                     raise SparkRunError(self._before_1970(shard, first))
                 if first >= watermark:
                     kept.append((data, batch))
@@ -115,14 +114,14 @@ class FragmentProcessor(StatefulProcessor):
                 if batch.num_rows:
                     kept.append((encode(batch), batch))
         fragment = self._fragment(shard)
-        # What is there to see late rows alone keeps none.
+        # A fragment without elements only reports late rows.
         self._buffer.add(self._query, shard, kept if fragment is None or self._programs[fragment].names else ())
         for batch in filter(len, late):
             if self._late == "error":
                 n = batch.num_rows
                 raise SparkRunError(
-                    f"{self._programs[0].app}: {n} {'row' if n == 1 else 'rows'} came behind the watermark {watermark}, "
-                    f"the first at {batch.column(0)[0].as_py()} (late='error')"
+                    f"{self._programs[0].app}: {n} late {'row' if n == 1 else 'rows'}, behind the watermark {watermark}; the first "
+                    f"has event time {batch.column(0)[0].as_py()} (late='error': increase the watermark delay, or use late='drop')"
                 )
             blob = encode(batch) if self._late == "side" else b""
             yield _emitted(LATE + (fragment or 0), shard, batch.num_rows, blob)
@@ -133,7 +132,7 @@ class FragmentProcessor(StatefulProcessor):
         timerValues: Any,
         expiredTimerInfo: Any,
     ) -> Iterator[pd.DataFrame]:
-        """The watermark has moved: send what it has passed, in the order of time, and fire timers due by then."""
+        """Process the rows that the watermark has passed, in the order of time, and the timers due by then."""
         watermark = timerValues.getCurrentWatermarkInMs()
         shard_number = int(key[0])
         fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
@@ -161,34 +160,34 @@ class FragmentProcessor(StatefulProcessor):
             yield _emitted(first + number, shard_number, batch.num_rows, encode(batch))
         self._store(kept, shard_number, version + 1, watermark)
         due = shard.next_due
-        # What is overdue already waits for the next step of the watermark.
+        # Overdue timers wait for the next watermark step.
         self._buffer.rearm(shard_number, rest, None if due is None else max(due, watermark), fired)
 
     def close(self) -> None:
-        """Nothing to close: engines are kept for the next batch."""
+        """Keep the engines for the next batch."""
 
     # --- state
 
     def _fragment(self, shard: int) -> int | None:
-        """The number of the island of a shard; None where it has been retired."""
+        """Return the index of the fragment of a shard; None: the shard is retired."""
         return next((n for n, held in enumerate(self._ranges) if 0 <= shard - held.first < self._shards), None)
 
     def _before_1970(self, shard: int, at: int) -> str:
         program = self._programs[self._fragment(shard) or 0]
         streams = " or ".join(name for name, _ in program.inputs)
         return (
-            f"{program.app}: a row of {streams} has event time {at} ms, which is before 1970, where time on Spark's "
-            "streams begins: filter such rows before the stream is bound"
+            f"{program.app}: a row of {streams} has event time {at} ms, and event time of Spark streams starts in 1970: filter such "
+            "rows before the stream is bound"
         )
 
     def _retire(self, shard: int, fired: int | None) -> None:
-        """Forget a shard that nobody wants any more."""
+        """Delete the state of a retired shard."""
         self._meta.clear()
         self._engine.clear()
         self._buffer.clear(shard, fired)
 
     def _load(self, number: int, fragment: int, first: pa.RecordBatch | int) -> tuple[StoredState, int]:
-        """The engine of a shard with its state, and the version of that; a new one begins with its first row."""
+        """Return the engine of a shard and the version of its state; the clock of a new one starts with its first row."""
         program = self._programs[fragment]
         meta = self._meta.get()
         if meta is None:
@@ -196,7 +195,8 @@ class FragmentProcessor(StatefulProcessor):
         format_, plan, engine, version, _, token = meta
         if format_ != LAYOUT_VERSION or plan not in self._ranges[fragment].accepted:
             raise SparkRunError(
-                f"the state of shard {number} was written by siddhi {engine} for another form of {program.app}"
+                f"the state of shard {number} was written by siddhi {engine} for another form of {program.app}: start with the app "
+                "and the siddhi version that wrote it"
             )
         if plan in self._ranges[fragment].left:
             self._engine.clear()
@@ -224,12 +224,12 @@ class FragmentProcessor(StatefulProcessor):
 
 
 def _reported_once(rows: pa.RecordBatch, column: int) -> pa.RecordBatch:
-    """Rows that no other copy tells of: their place is even."""
+    """Return the rows that no other copy reports: their order column is even."""
     return rows.filter(pc.equal(pc.bit_wise_and(rows.column(column), 1), 0))
 
 
 def _emitted(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
-    import pandas as pd  # here: Spark asks a process of its own which state there is, at every start of a query
+    import pandas as pd  # lazily: Spark starts a process just to list the state variables
 
     emitted: pd.DataFrame = pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
     return emitted

@@ -1,4 +1,4 @@
-"""The rows of a shard that wait for the watermark: in the store, and decoded in the worker that put them there."""
+"""Watermark buffer: rows of a shard above the watermark, in the store and decoded in the worker that wrote them."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ __all__ = ["WatermarkBuffer", "in_order", "new_token"]
 
 _MAX_BYTES = 256 << 20
 _NUMBERED = 0
-"""The token of what is kept: chunks have numbers that say which they are."""
+"""Token of cached rows: the numbers of their chunks identify them."""
 _kept: WorkerCache[dict[int, pa.RecordBatch]] = WorkerCache(_MAX_BYTES)
 
 Chunk = tuple[int, int]
-"""Rows that wait, written once and never changed: their number, and their first event time."""
+"""Number and first event time of a chunk: buffered rows that are written once and never changed."""
 
 
 def new_token() -> int:
-    """A name for a state as this attempt writes it."""
+    """Return a name for a state, unique to this attempt to write it."""
     return secrets.randbits(62) + 1
 
 
 class WatermarkBuffer:
-    """Rows that wait, and the one timer of a shard.
+    """The buffered rows and the one timer of a shard.
 
-    A chunk is written when its rows come, and deleted when the watermark has passed the first of them; what it has not
-    passed then becomes a chunk of its own. So a step of the watermark costs what it releases, however much goes on waiting.
+    A chunk is written when its rows arrive and deleted when the watermark passes the first of them; the rest becomes a new chunk.
+    A watermark step therefore costs what it emits, however many rows stay buffered.
 
     Args:
-        pending: Spark's map of packed rows, by the number of their chunk.
-        timer: Spark's value of when the timer is to fire, and of the chunks.
-        handle: that registers timers.
-        ordering: how many columns order rows; the first is event time.
+        pending: Spark's map from chunk numbers to encoded rows.
+        timer: Spark's value with the time of the timer and the list of chunks.
+        handle: Spark's handle, which registers timers.
+        ordering: number of order columns; the first is event time.
     """
 
     def __init__(self, pending: Any, timer: Any, handle: Any, ordering: int) -> None:
@@ -52,7 +52,7 @@ class WatermarkBuffer:
         self._told: dict[int, tuple[int | None, list[Chunk]]] = {}
 
     def add(self, query: str, shard: int, rows: Iterable[tuple[bytes, pa.RecordBatch]]) -> None:
-        """Put rows aside, packed and not; the timer fires when the watermark has passed the first of them."""
+        """Add rows, encoded and decoded; the timer fires when the watermark passes the first of them."""
         armed, chunks = self._state(shard)
         held = self._held(query, shard, chunks)
         fresh = []
@@ -74,9 +74,10 @@ class WatermarkBuffer:
         watermark: int,
         upgrade_rows: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows,
     ) -> tuple[pa.RecordBatch | None, list[Chunk]]:
-        """What the watermark has passed, in order, or None; and what goes on waiting. The store has only the latter then.
+        """Remove the rows that the watermark has passed; return them in order, or None, and the chunks that are left.
 
-        ``let_in``: makes of rows as they were put there such as are wanted; it may leave some out.
+        Args:
+            upgrade_rows: upgrades rows as they were written to the current input schema; may drop rows.
         """
         _, chunks = self._state(shard)
         held = self._held(query, shard, chunks)
@@ -108,23 +109,23 @@ class WatermarkBuffer:
         return (in_order(ready, self._ordering) if ready else None), rest
 
     def rearm(self, shard: int, rest: list[Chunk], due: int | None, fired: int | None) -> None:
-        """Let the timer wait for what is left, and for what is due in the engine.
+        """Set the timer for the rows that are left and for the engine.
 
         Args:
-            rest: the chunks that wait now.
-            due: when the engine's next timer is due (ms).
-            fired: the timer that just fired; Spark deletes it.
+            rest: the chunks that are left.
+            due: time of the engine's next timer (ms).
+            fired: the timer that just fired, which Spark deletes.
         """
         nexts = [first + 1 for _, first in rest]
         nexts += [] if due is None else [due + 1]
         self._arm(shard, min(nexts, default=None), rest, fired)
 
     def put(self, shard: int, rows: Iterable[tuple[bytes, int, int, int]], at: int) -> None:
-        """Write what a shard has that has nothing in the store yet.
+        """Write the rows of a shard that has nothing in the store yet.
 
         Args:
-            rows: that wait: (packed, first event time, last event time, how many); only the store gets them.
-            at: when the timer is to fire (ms); no later than the watermark passes the first of them.
+            rows: (encoded rows, first event time, last event time, number of rows); they are not cached.
+            at: time of the timer (ms), at most that of the first row plus 1.
         """
         chunks: dict[int, int] = {}
         for data, first, last, n in rows:
@@ -134,18 +135,18 @@ class WatermarkBuffer:
         self._arm(shard, at, list(chunks.items()))
 
     def clear(self, shard: int, fired: int | None) -> None:
-        """Forget the rows of a shard, and its timer.
+        """Delete the rows and the timer of a shard.
 
         Args:
-            fired: the timer that just fired; Spark deletes it.
+            fired: the timer that just fired, which Spark deletes.
         """
         self._pending.clear()
         self._arm(shard, None, [], fired)
 
-    # --- what the store says
+    # --- the store
 
     def _state(self, shard: int) -> tuple[int | None, list[Chunk]]:
-        """When the timer is to fire, and the chunks; asked for once per task."""
+        """Return the time of the timer and the chunks; read once per task."""
         if shard not in self._told:
             held = self._timer.get()
             self._told[shard] = (None, []) if held is None else (held[0], _listed(bytes(held[1])))
@@ -155,8 +156,8 @@ class WatermarkBuffer:
         written = self._pending.getValue((number,))
         if written is None:
             raise SparkRunError(
-                f"the checkpoint is damaged: rows that wait in shard {shard} are not there; are files of its state missing, or left "
-                "from another attempt at a batch?"
+                f"damaged checkpoint: buffered rows of shard {shard} are missing in the state; restore the checkpoint from a backup or "
+                "start a new one from the beginning of the input"
             )
         return decode(bytes(written[0]))
 
@@ -167,7 +168,7 @@ class WatermarkBuffer:
         return number, bounds["min"]
 
     def _held(self, query: str, shard: int, chunks: list[Chunk]) -> dict[int, pa.RecordBatch]:
-        """Those of the chunks that this process has decoded; of other states it may have others."""
+        """Return the decoded chunks that this process has cached and the state lists."""
         held = _kept.take(query, shard, _NUMBERED) or {}
         return {number: held[number] for number, _ in chunks if number in held}
 
@@ -190,8 +191,8 @@ class WatermarkBuffer:
 
 
 def _number(data: bytes, taken: Collection[int]) -> int:
-    """The number of a chunk: that of its bytes, so that an attempt at a batch which is done again writes the same state. Stores
-    may keep some of what the first attempt wrote, and some of what the next one did."""
+    """Return a number derived from the bytes of a chunk, so that a repeated attempt at a batch writes the same state: a store may
+    keep values of both attempts."""
     number = int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 2
     while number in taken:
         number += 1
@@ -203,12 +204,12 @@ def _listed(chunks: bytes) -> list[Chunk]:
 
 
 def in_order(batches: list[pa.RecordBatch], ordering: int) -> pa.RecordBatch:
-    """Rows in the order of their first columns; what is equal there goes by its values, the same whenever it is done again."""
+    """Return rows in the order of their first columns; ties are ordered by all values, so the order is reproducible."""
     (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
     times = batch.column(0).to_numpy()
     if np.all(times[1:] > times[:-1]):
         return batch
-    # By ordinal: the names of a door are those of an app, which may be anything.
+    # Renamed by position: names of attributes may clash with others.
     batch = batch.rename_columns([f"o{n}" for n in range(batch.num_columns)])
     keys = [(f"o{n}", "ascending") for n in range(batch.num_columns)]
     ordered = batch.take(pc.sort_indices(batch, sort_keys=keys[:ordering]))
@@ -218,7 +219,7 @@ def in_order(batches: list[pa.RecordBatch], ordering: int) -> pa.RecordBatch:
 
 
 def _has_ties(rows: pa.RecordBatch, ordering: int) -> bool:
-    """Whether neighbours are equal in all of the first columns."""
+    """Return whether neighbours are equal in all order columns."""
     equal = np.ones(rows.num_rows - 1, bool)
     for n in range(ordering):
         column = rows.column(n)

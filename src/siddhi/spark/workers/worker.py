@@ -1,4 +1,4 @@
-"""What a Python worker of Spark keeps from task to task."""
+"""State of a Python worker of Spark that outlives a task."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _counts: set[int] = set()
 
 
 def freeze_modules() -> None:
-    """Keep Python's collector away from modules: Spark collects everything after every task, a tenth of a second each time.
+    """Exclude modules from garbage collection: Spark runs a full collection after every task, 0.1 seconds each.
 
-    What is there when modules have come is not looked through again; as there are only so many, so is what that keeps.
+    Freezes once per number of loaded modules, so what it keeps alive is bounded.
     """
     if len(sys.modules) not in _counts:
         _counts.add(len(sys.modules))
@@ -25,14 +25,14 @@ def freeze_modules() -> None:
 
 
 class WorkerCache(Generic[V]):
-    """What belongs to a state in Spark's store, by query and shard, with the token that the store has for that state.
+    """Values by query and shard, each with the token of the state in Spark's store that it belongs to.
 
-    A token names one state as one attempt wrote it. So what an attempt left that failed is never taken for what is in the
-    store, and neither is what was kept before another worker went on with the shard.
+    A token names one state as written by one attempt. A value left by a failed attempt, or from before another worker continued
+    the shard, never matches.
 
     Args:
-        most: how large all of it may be; then the one that has not been used for longest is let go.
-        let_go: what to do with a value that is not kept any more.
+        most: limit of the sum of sizes; beyond it the least recently used value is evicted.
+        on_evict: called with a value that is evicted or does not match.
     """
 
     def __init__(self, most: int, on_evict: Callable[[V], object] = lambda _: None) -> None:
@@ -42,7 +42,7 @@ class WorkerCache(Generic[V]):
         self._held: OrderedDict[tuple[str, int], tuple[int, V, int]] = OrderedDict()
 
     def put(self, query: str, shard: int, token: int, value: V, size: int = 1) -> None:
-        """Keep a value that belongs to the state of this token."""
+        """Keep a value with the token of its state."""
         self._drop((query, shard))
         self._held[query, shard] = (token, value, size)
         self._size += size
@@ -50,9 +50,9 @@ class WorkerCache(Generic[V]):
             self._drop(next(iter(self._held)))
 
     def take(self, query: str, shard: int, token: int | None) -> V | None:
-        """The value of exactly this state, which is not kept any more: who takes it may change it, and puts it back.
+        """Remove and return the value of exactly this state, or None. The caller may change it and put it back.
 
-        One that belongs to another state is let go.
+        A value of another state is evicted.
         """
         held = self._held.get((query, shard))
         if held is None or held[0] != token:
