@@ -27,8 +27,8 @@ an absence and no absence waits there. A first step that is or has an absence fo
   ends a sequence, and so does its second event of any kind before the time is over.
 * a group with times, in a pattern: an event that must not come lets its time begin again. In a sequence the group has one
   partial match that stays (:meth:`Model.begin_anew`, :meth:`Model.lead_over`).
-* `not A and B` under `every`: after an A the next B is swallowed, then the group begins again. In a sequence the A is kept
-  in mind from one fresh partial match to the next.
+* `not A and B` under `every`: after an A the next B is swallowed, then its `every` group begins again from the start. In a
+  sequence the A is kept in mind from one fresh partial match to the next.
 """
 
 from __future__ import annotations
@@ -445,7 +445,8 @@ class Model:
         for matches in self.passed[number]:
             matches[:] = [other for other in matches if other is not match]
         match.time = time
-        again = self.steps[number].again
+        step = self.steps[number]
+        again = step.again if step.again is not None else step.group
         if not match.broken:
             self.advance(number, match)
         elif again is not None:

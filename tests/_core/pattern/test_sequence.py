@@ -34,6 +34,12 @@ LEADING_GROUP_WITHOUT_TIME = [
     ("every (not A and e1=B), e2=C", "B0 C0 A0 B1 C1 B2 C2 A0 A0 B3 C3 B4 C4", "0,0@1001 2,2@1006 4,4@1012"),
     ("every (not A and e1=B), e2=C", "A0 A0 A0 B1 C1 B2 C2", "2,2@1006"),
     ("every (not A[x > 2] and e1=B), e2=C", "A1 B1 C1 A3 C0 B2 C2 B3 C3", "1,1@1002 3,3@1008"),
+    # So it does where other elements of the `every` group stand behind it or in front of it.
+    ("every (not A and e1=B -> e2=C)", "B1 C1 A9 B2 C2 B3 C3 B4 C4", "1,1@1001 3,3@1006 4,4@1008"),
+    ("every (e1=B and not A -> e2=C)", "B1 C1 A9 B2 C2 B3 C3 B4 C4", "1,1@1001 3,3@1006 4,4@1008"),
+    ("every (e1=C -> not A and B -> e2=D)", "C1 A9 B1 D1 B2 D2 C3 B3 D3 C4 B4 D4", "3,3@1008 4,4@1011"),
+    ("every (e1=C -> B and not A -> e2=D)", "C1 A9 B1 D1 B2 D2 C3 B3 D3 C4 B4 D4", "3,3@1008 4,4@1011"),
+    ("D -> every (not A and e1=B -> e2=C)", "D0 A9 B1 C1 B2 C2 B3 C3", "2,2@1005 3,3@1007"),
     # A B that its filter rejects is not swallowed, and ends nothing.
     ("every (not A and e1=B[x > 2]), e2=C", "A0 B1 C1 B3 C3 B4 C4", "4,4@1006"),
     ("every (not A and e1=B[x > 2]), e2=C", "B1 B3 C3 B1 C0 B4 C4", "3,3@1002 4,4@1006"),

@@ -254,6 +254,7 @@ cdef class State:
     cdef int n_stops
     cdef int next                  # -1: it emits
     cdef int again                 # -1: it ends no group
+    cdef int group                 # first state of the `every` group it stands in, -1: none
     cdef bint in_first_group       # what expires here lets the first state start again
     cdef bint late_again           # its group starts again when a later state takes the match
     cdef int first_slot

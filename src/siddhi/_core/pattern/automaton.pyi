@@ -102,7 +102,7 @@ class State:
         again: int = -1,
         low: int = 1,
         high: int = 1,
-        in_first_group: bool = False,
+        group: int = -1,
         late_again: bool = False,
         stops: tuple[int, ...] = (),
     ) -> None: ...

@@ -159,10 +159,17 @@ cdef void leave_other_places(Pattern pattern, MatchEntryC* entry) noexcept:
         other = following
 
 
-cdef int complete(Pattern pattern, RunC* run, State state, MatchEntryC* entry, int number, int64_t timestamp) except -1:
-    """A group has all it needs; one that saw what must not come starts again at most."""
+cdef int complete(
+        Pattern pattern, RunC* run, State state, MatchEntryC* entry, int number, int64_t timestamp, bint refused=False
+) except -1:
+    """A logical group has all it needs.
+
+    A match of which an absence was broken is swallowed, and its `every` group starts again from its first state. One that
+    the limit of partial matches `refused` starts again only where the `every` group ends here.
+    """
     cdef PartialC* partial = entry.partial
     cdef bint broken = entry.broken
+    cdef int again = state.again if state.again >= 0 or refused else state.group
     cdef int64_t* due = NULL
     if pattern.keeps and number == 0:
         due = entry.due
@@ -173,8 +180,8 @@ cdef int complete(Pattern pattern, RunC* run, State state, MatchEntryC* entry, i
         partial.timestamp = timestamp
         if not broken:
             pattern.advance(run, number, partial)
-        elif state.again >= 0:
-            pattern.add_again(run, state.again, partial, partial.starts)
+        elif again >= 0:
+            pattern.add_again(run, again, partial, partial.starts)
     finally:
         pattern.matches.drop(partial)
         if due is not NULL:
@@ -257,7 +264,7 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
     cdef MatchEntryC* following
     cdef int64_t first = NO_TIME
     cdef int k
-    cdef bint done
+    cdef bint done, refused
     if state.kind == ABSENT and number == 0:
         if run.deadline == NO_TIME or run.deadline > when:
             return 0 if run.deadline == NO_TIME else pattern.arm(run, 0, run.deadline)
@@ -302,12 +309,13 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             entry.open &= ~((<uint32_t> 1) << k)
             done = True
         if done and (state.kind != AND or is_complete(state, entry)):
-            if number == 0 and not begin_by_time(pattern, run, entry.partial, when):
+            refused = number == 0 and not begin_by_time(pattern, run, entry.partial, when)
+            if refused:
                 entry.broken = True
             if has_other_places(pattern, entry):
                 leave_other_places(pattern, entry)
                 following = entry.next
-            complete(pattern, run, state, entry, number, when)
+            complete(pattern, run, state, entry, number, when, refused)
         entry = following
     return 0 if first == NO_TIME else pattern.arm(run, number, first)
 
@@ -498,7 +506,7 @@ cdef int lead_over(Pattern pattern, RunC* run, int64_t when) except -1:
     cdef Operand operand
     cdef MatchEntryC* entry
     cdef int k
-    cdef bint met = False
+    cdef bint met = False, refused
     entry = run.pending[0].head if run.incoming[0].head is NULL else run.incoming[0].head
     if entry is NULL:
         return 0
@@ -515,9 +523,10 @@ cdef int lead_over(Pattern pattern, RunC* run, int64_t when) except -1:
         entry.open &= ~((<uint32_t> 1) << k)
         met = True
     if met and (first.kind == OR or is_complete(first, entry)):
-        if not begin_by_time(pattern, run, entry.partial, when):
+        refused = not begin_by_time(pattern, run, entry.partial, when)
+        if refused:
             entry.broken = True
-        return complete(pattern, run, first, entry, 0, when)
+        return complete(pattern, run, first, entry, 0, when, refused)
     if entry.open == 0 and is_hopeless(first, entry):
         return begin_anew(pattern, run, entry)
     return arm_lead(pattern, run, first, entry)

@@ -140,13 +140,13 @@ cdef class State:
         following: number of the next state, -1 where it emits.
         again: number of the state that starts again when this one is complete, -1.
         low, high: events of a counting state; ``high`` -1 is unbounded.
-        in_first_group: it is in an ``every`` group that begins the pattern.
+        group: number of the first state of the ``every`` group it stands in, -1.
         late_again: its group starts again when a later state takes the partial match.
         stops: of a counting state, the slots whose event ends it.
     """
 
     def __init__(self, int kind, tuple operands not None, int following, int again=-1, int low=1, int high=1,
-                 bint in_first_group=False, bint late_again=False, stops=()):
+                 int group=-1, bint late_again=False, stops=()):
         cdef int k
         self.kind = kind
         self.operands = operands
@@ -158,7 +158,8 @@ cdef class State:
         self.again = again
         self.min = low
         self.max = high
-        self.in_first_group = in_first_group
+        self.group = group
+        self.in_first_group = group == 0
         self.late_again = late_again
         self.n_stops = len(stops)
         self.stops = <int*> PyMem_Malloc(max(1, self.n_stops) * sizeof(int))

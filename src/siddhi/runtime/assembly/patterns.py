@@ -163,7 +163,7 @@ def _build_states(plan: PatternPlan, slots: Sequence[_Slot], site: Site) -> tupl
                 -1 if state.again is None else state.again,
                 state.min,
                 state.max,
-                state.expiry == 0,
+                -1 if state.expiry is None else state.expiry,
                 state.late_again,
                 state.stops,
             )
