@@ -265,3 +265,24 @@ def test_memory_that_windows_give_back_is_there_again() -> None:
         for number in range(5_000):
             handler.send(("a", number), timestamp=100_000 + 10 * number)
         assert failed == []
+
+
+def test_lists_of_counting_states_count_as_memory_and_are_given_back() -> None:
+    text = """@app:playback define stream S (v int);
+        from every e1=S[v >= 0]<1:10000> -> e2=S[v < 0] select e1[0].v as v insert into O;"""
+    with SiddhiManager(policy=SandboxPolicy(max_record_bytes=500_000)).create_siddhi_app_runtime(text) as runtime:
+        failed: list[BaseException] = []
+        runtime.handle_exception_with(lambda error, *_: failed.append(error))
+        handler = runtime.input_handler("S")
+        for number in range(200):
+            handler.send((number,), timestamp=1_000)
+        assert failed == []
+        for number in range(800):
+            handler.send((number,), timestamp=1_000)
+        assert {type(error) for error in failed} == {MemoryError}
+        assert "SandboxPolicy.max_record_bytes" in str(failed[0])
+        handler.send((-1,), timestamp=1_000)
+        failed.clear()
+        for number in range(200):
+            handler.send((number,), timestamp=1_000)
+        assert failed == []

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from siddhi._core.expression.executor cimport ExecC
 from siddhi._core.query.entry cimport RecordCopier
 from siddhi._core.record.chunk cimport EventChunk
-from siddhi._core.record.event cimport EventC, EventPool
+from siddhi._core.record.event cimport EventC, EventPool, RecordBudget
 from siddhi._core.record.frame cimport FrameC
 from siddhi._core.record.prefetch cimport prefetch_line
 from siddhi._core.runtime.context cimport FaultSink
@@ -104,9 +104,13 @@ cdef class Matches:                # where the partial matches of one query come
     cdef tuple pools               # of the slots' events
     cdef void** slot_pools         # the same, borrowed
     cdef bint* counting
+    cdef RecordBudget budget       # of the lists of counting states, which may share their events; None: no limit
     cdef PartialC* make(self) except NULL                    # refs == 1, all slots empty
     cdef PartialC* copy(self, const PartialC* partial, int n_slots) except NULL     # with the first n_slots slots
     cdef CollectedC* own(self, PartialC* partial, int slot) except NULL
+    cdef int grow_collected(self, CollectedC* collected) except -1
+    cdef int resize_collected(self, CollectedC* collected, uint32_t capacity) except -1
+    cdef void free_collected(self, CollectedC* collected) noexcept
     cdef void drop(self, PartialC* partial) noexcept         # give up one reference
     cdef void empty(self, PartialC* partial, int slot) noexcept      # give up the event of a slot that does not count
     cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1   # takes over the event

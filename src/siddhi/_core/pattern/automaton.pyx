@@ -11,7 +11,7 @@ from siddhi._core.index.hash_index cimport canonical, mix, text_hash
 from siddhi._core.record.arena cimport allocate_arena, allocate_zeroed_arena, free_arena, next_arena_size
 from siddhi._core.record.event cimport (
     BOOL, CURRENT, EXPIRED, INT, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, acquire, cell_to_python,
-    release,
+    current_budget, release,
 )
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC, now_ms
 from siddhi._core.record.instant cimport later

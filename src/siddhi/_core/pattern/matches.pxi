@@ -55,6 +55,7 @@ cdef class Matches:
         self.pools = pools
         self.partials = BlockPool(sizeof(PartialC) + (self.n_slots - 1) * sizeof(void*))
         self.entries = BlockPool(sizeof(MatchEntryC))
+        self.budget = current_budget()
         self.slot_pools = <void**> PyMem_Malloc(self.n_slots * sizeof(void*))
         self.counting = <bint*> PyMem_Malloc(self.n_slots * sizeof(bint))
         if self.slot_pools is NULL or self.counting is NULL:
@@ -129,8 +130,7 @@ cdef class Matches:
             if collected.refs == 0:
                 for k in range(collected.size):
                     release(<EventPool> self.slot_pools[i], collected.events[k])
-                PyMem_Free(collected.events)
-                PyMem_Free(collected)
+                self.free_collected(collected)
         give_block(self.partials, partial)
 
     cdef void empty(self, PartialC* partial, int slot) noexcept:
@@ -146,7 +146,7 @@ cdef class Matches:
             if collected is NULL or collected.refs > 1:
                 collected = self.own(partial, slot)
             if collected.size == collected.capacity:
-                grow_collected(collected)
+                self.grow_collected(collected)
             done = True
         finally:
             if not done:
@@ -159,17 +159,16 @@ cdef class Matches:
         """A list that no other partial match sees."""
         cdef uint32_t k
         cdef CollectedC* shared = collected_of(partial, slot)
-        cdef CollectedC* collected = <CollectedC*> PyMem_Malloc(sizeof(CollectedC))
+        cdef CollectedC* collected = <CollectedC*> PyMem_Calloc(1, sizeof(CollectedC))
         if collected is NULL:
             raise MemoryError
-        memset(collected, 0, sizeof(CollectedC))
         collected.refs = 1
         if shared is not NULL:
-            collected.capacity = shared.size
-            collected.events = <EventC**> PyMem_Malloc(max(1, shared.size) * sizeof(void*))
-            if collected.events is NULL:
+            try:
+                self.resize_collected(collected, max(1, shared.size))
+            except MemoryError:
                 PyMem_Free(collected)
-                raise MemoryError
+                raise
             memcpy(collected.events, shared.events, shared.size * sizeof(void*))
             collected.size = shared.size
             for k in range(shared.size):
@@ -177,6 +176,29 @@ cdef class Matches:
             shared.refs -= 1
         partial.slots[slot] = <EventC*> collected
         return collected
+
+    cdef int grow_collected(self, CollectedC* collected) except -1:
+        return self.resize_collected(collected, max(4, 2 * collected.capacity))
+
+    cdef int resize_collected(self, CollectedC* collected, uint32_t capacity) except -1:
+        cdef Py_ssize_t more = (<Py_ssize_t> capacity - <Py_ssize_t> collected.capacity) * <Py_ssize_t> sizeof(void*)
+        cdef EventC** events
+        if self.budget is not None:
+            self.budget.take_bytes(more)
+        events = <EventC**> PyMem_Realloc(collected.events, capacity * sizeof(void*))
+        if events is NULL:
+            if self.budget is not None:
+                self.budget.give(more)
+            raise MemoryError
+        collected.events = events
+        collected.capacity = capacity
+        return 0
+
+    cdef void free_collected(self, CollectedC* collected) noexcept:
+        if self.budget is not None:
+            self.budget.give(collected.capacity * <Py_ssize_t> sizeof(void*))
+        PyMem_Free(collected.events)
+        PyMem_Free(collected)
 
     cdef MatchEntryC* append(self, MatchListC* places, PartialC* partial, int state) except NULL:
         cdef MatchEntryC* entry = &partial.first
@@ -210,16 +232,6 @@ cdef class Matches:
         else:
             give_block(self.entries, entry)
         self.drop(partial)
-
-
-cdef int grow_collected(CollectedC* collected) except -1:
-    cdef uint32_t capacity = max(4, 2 * collected.capacity)
-    cdef EventC** events = <EventC**> PyMem_Realloc(collected.events, capacity * sizeof(void*))
-    if events is NULL:
-        raise MemoryError
-    collected.events = events
-    collected.capacity = capacity
-    return 0
 
 
 cdef void unlink(MatchEntryC* entry) noexcept:

@@ -58,33 +58,7 @@ cdef class RecordCopier:
 
     cdef EventC* copy(self, const EventC* event) except NULL:
         """A new record of the stage with the event's timestamp, type and cells; the caller owns it."""
-        cdef int i
-        cdef CopyC* cell
-        cdef uint64_t value
-        cdef EventC* record = acquire(self.pool)
-        record.timestamp = event.timestamp
-        record.type = event.type
-        for i in range(self.words):
-            record.body[i] = 0
-        if self.words == 1 and event.body[0] == 0 and self.all_there:
-            # No nulls: the common case.
-            for i in range(self.n_copies):
-                cell = &self.copies[i]
-                value = event.body[cell.source_cell]
-                record.body[cell.cell] = value
-                if cell.is_object:
-                    Py_INCREF(<object> <PyObject*> value)
-            return record
-        for i in range(self.n_copies):
-            cell = &self.copies[i]
-            if cell.source_cell < 0 or event.body[cell.source_word] & cell.source_bit:
-                record.body[cell.word] |= cell.bit
-                continue
-            value = event.body[cell.source_cell]
-            record.body[cell.cell] = value
-            if cell.is_object:
-                Py_INCREF(<object> <PyObject*> value)
-        return record
+        return copy_record(self, event)
 
     cdef int copy_block(self, EventC** events, Py_ssize_t n, EventC** out) except -1:
         """The same for a block, cell by cell."""
@@ -107,6 +81,37 @@ cdef class RecordCopier:
         for i in range(self.n_copies):
             copy_cells(&self.copies[i], events, n, out)
         return 0
+
+
+cdef inline EventC* copy_record(RecordCopier copier, const EventC* event) except NULL:
+    """`RecordCopier.copy` without the call through the type, for the hot callers of this module."""
+    cdef int i
+    cdef CopyC* cell
+    cdef uint64_t value
+    cdef EventC* record = acquire(copier.pool)
+    record.timestamp = event.timestamp
+    record.type = event.type
+    for i in range(copier.words):
+        record.body[i] = 0
+    if copier.words == 1 and event.body[0] == 0 and copier.all_there:
+        # No nulls: the common case.
+        for i in range(copier.n_copies):
+            cell = &copier.copies[i]
+            value = event.body[cell.source_cell]
+            record.body[cell.cell] = value
+            if cell.is_object:
+                Py_INCREF(<object> <PyObject*> value)
+        return record
+    for i in range(copier.n_copies):
+        cell = &copier.copies[i]
+        if cell.source_cell < 0 or event.body[cell.source_word] & cell.source_bit:
+            record.body[cell.word] |= cell.bit
+            continue
+        value = event.body[cell.source_cell]
+        record.body[cell.cell] = value
+        if cell.is_object:
+            Py_INCREF(<object> <PyObject*> value)
+    return record
 
 
 cdef void copy_cells(const CopyC* copy, EventC** events, Py_ssize_t n, EventC** out) noexcept:
@@ -332,7 +337,7 @@ cdef class QueryEntry(Receiver):
         return entry_receive(self, chunk)
 
     cdef int copy_one(self, EventC* event) except -1:
-        cdef EventC* record = self.copier.copy(event)
+        cdef EventC* record = copy_record(self.copier, event)
         try:
             return self.next.process_one(record)
         finally:
@@ -354,7 +359,7 @@ cdef class QueryEntry(Receiver):
                     if self.copier is None:
                         self.next.process(event)
                     else:
-                        record = self.copier.copy(event)
+                        record = copy_record(self.copier, event)
                         try:
                             self.next.process(record)
                         finally:
@@ -400,7 +405,7 @@ cdef class RecordCopyProcessor(Processor):
         self.copier = copier
 
     cdef int process(self, EventC* event) except -1:
-        cdef EventC* record = self.copier.copy(event)
+        cdef EventC* record = copy_record(self.copier, event)
         try:
             return self.next.process(record)
         finally:

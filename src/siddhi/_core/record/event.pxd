@@ -58,6 +58,17 @@ cdef class Layout:
     cpdef int cell(self, int position)
     cpdef int null_word(self, int position)
 
+cdef class RecordBudget:
+    cdef readonly Py_ssize_t most
+    cdef readonly Py_ssize_t taken
+    cdef str told
+    cdef object token
+    cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes, bint is_first) except -1
+    cdef int take_bytes(self, Py_ssize_t bytes_) except -1       # all of them, or MemoryError
+    cdef void give(self, Py_ssize_t bytes_) noexcept
+
+cdef RecordBudget current_budget()
+
 cdef class EventPool:
     cdef readonly Layout layout      # of its records; streams of equal types share a pool, whatever the names
     cdef EventC* free

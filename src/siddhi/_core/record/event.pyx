@@ -113,19 +113,15 @@ cdef object _budget = ContextVar("siddhi record budget", default=None)
 
 @cython.final
 cdef class RecordBudget:
-    """How many bytes the pools of an app may take together for their records.
+    """Limit of the memory that the records of an app, and the lists of records in counting states, may take together.
 
     The pools that are made inside ``with budget:`` share it. The first arena of a pool is granted in any case, unless the
     budget is 0: what a window holds could not be released where it had left no record for the output.
 
     Args:
         most: bytes.
-        told: what a MemoryError says that is raised where there are no more.
+        told: message of the MemoryError that is raised where there are no more.
     """
-    cdef readonly Py_ssize_t most
-    cdef readonly Py_ssize_t taken
-    cdef str told
-    cdef object token
 
     def __init__(self, most, str told not None):
         self.most = most
@@ -148,8 +144,19 @@ cdef class RecordBudget:
         self.taken += records * record_bytes
         return records
 
+    cdef int take_bytes(self, Py_ssize_t bytes_) except -1:
+        if bytes_ > self.most - self.taken:
+            raise MemoryError(self.told)
+        self.taken += bytes_
+        return 0
+
     cdef void give(self, Py_ssize_t bytes_) noexcept:
         self.taken -= bytes_
+
+
+cdef RecordBudget current_budget():
+    """The budget of the app that is being built; None where it has no limit."""
+    return _budget.get()
 
 
 def live_events():

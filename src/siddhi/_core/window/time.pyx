@@ -187,27 +187,30 @@ cdef inline int64_t timer_at(const TimeLengthStateC* state, Py_ssize_t i) noexce
     return state.timers[(state.first + i) & state.mask]
 
 
-cdef int add_timer(TimeLengthStateC* state, int64_t when) except -1:
-    cdef Py_ssize_t i, capacity
-    cdef int64_t* timers
+cdef int grow_timers(TimeLengthStateC* state) except -1:
+    cdef Py_ssize_t i, capacity = 4 if state.timers is NULL else 2 * (state.mask + 1)
+    cdef int64_t* timers = <int64_t*> PyMem_Malloc(capacity * sizeof(int64_t))
+    if timers is NULL:
+        raise MemoryError
+    for i in range(state.n_timers):
+        timers[i] = timer_at(state, i)
+    PyMem_Free(state.timers)
+    state.timers = timers
+    state.mask = capacity - 1
+    state.first = 0
+    return 0
+
+
+cdef inline int add_timer(TimeLengthStateC* state, int64_t when) except -1:
     if state.timers is NULL or state.n_timers > state.mask:
-        capacity = 4 if state.timers is NULL else 2 * (state.mask + 1)
-        timers = <int64_t*> PyMem_Malloc(capacity * sizeof(int64_t))
-        if timers is NULL:
-            raise MemoryError
-        for i in range(state.n_timers):
-            timers[i] = timer_at(state, i)
-        PyMem_Free(state.timers)
-        state.timers = timers
-        state.mask = capacity - 1
-        state.first = 0
+        grow_timers(state)
     state.timers[(state.first + state.n_timers) & state.mask] = when
     state.n_timers += 1
     return 0
 
 
-cdef void drop_timers(TimeLengthStateC* state, int64_t now) noexcept:
-    """Those that had their turn by now."""
+cdef inline void drop_timers(TimeLengthStateC* state, int64_t now) noexcept:
+    """Remove the timers that had their turn by now."""
     while state.n_timers and timer_at(state, 0) <= now:
         state.first = (state.first + 1) & state.mask
         state.n_timers -= 1
@@ -232,12 +235,14 @@ cdef class TimeLengthWindow(Window):
 
     cdef int64_t duration
     cdef Py_ssize_t length
+    cdef Py_ssize_t most_timers    # remembered where the window has fewer events
 
     def __init__(self, AppContext app not None, EventPool pool not None, int64_t duration_ms, Py_ssize_t length,
                  bint stamps=True):
         Window.__init__(self, app, pool, stamps)
         self.duration = duration_ms
         self.length = length
+        self.most_timers = max(FEWEST_TIMERS, length)
         self.setup(sizeof(TimeLengthStateC))
 
     def __dealloc__(self):
@@ -248,7 +253,7 @@ cdef class TimeLengthWindow(Window):
             self.expire(queue_pop(&state.held), now)
         return 0
 
-    cdef int hold(self, TimeLengthStateC* state, EventC* event, int64_t now) except -1:
+    cdef inline int hold(self, TimeLengthStateC* state, EventC* event, int64_t now) except -1:
         cdef int64_t when = event.timestamp + self.duration
         if state.due == 0 or state.due > now:
             drop_timers(state, now)
@@ -257,7 +262,7 @@ cdef class TimeLengthWindow(Window):
         add_timer(state, when)
         retain(self.pool, event)
         queue_push(&state.held, event)
-        if state.n_timers > max(FEWEST_TIMERS, self.length, state.held.size):
+        if state.n_timers > self.most_timers and state.n_timers > state.held.size:
             state.first = (state.first + 1) & state.mask
             state.n_timers -= 1
         return 0
