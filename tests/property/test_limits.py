@@ -147,6 +147,87 @@ def test_keys_are_refused_dropped_and_forgotten_as_in_plain_python(
     assert failed == ([] if on_full == "log" else refused)
 
 
+def in_chunks(rows: list[Row], size: int) -> list[list[Row]]:
+    """Rows in chunks of one time each."""
+    chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
+    return [[(chunk[-1][0], key, value) for _, key, value in chunk] for chunk in chunks]
+
+
+@given(
+    rows=histories(),
+    keys=st.none() | st.integers(1, 4),
+    ttl=st.none() | st.integers(1, 12),
+    on_full=st.sampled_from(["error", "drop_oldest", "log"]),
+    length=st.none() | st.integers(1, 6),
+    size=st.integers(1, 6),
+    batched=st.booleans(),
+)
+@example([(1, "a", 1), (2, "b", 2), (3, "c", 4), (4, "c", 8)], 2, None, "log", 2, 4, False)
+@example([(n, "abcdefgh"[n], 1) for n in range(8)], 2, None, "drop_oldest", None, 4, True)
+@example([(1, "a", 1), (2, "b", 2), (3, "a", 4)], 1, None, "drop_oldest", None, 3, False)
+def test_rows_of_a_chunk_are_limited_in_their_order(
+    rows: list[Row], keys: int | None, ttl: int | None, on_full: str, length: int | None, size: int, batched: bool
+) -> None:
+    """Sent as chunks, or put together by a batch window in front; a chunk emits the last row of each key."""
+    if length is not None:
+        ttl = None
+    limits = [] if keys is None else [f"keys = '{keys}', on.full = '{on_full}'"]
+    limits += [] if ttl is None else [f"ttl = '{ttl} milliseconds'"]
+    window = "" if length is None else f"#window.length({length})"
+    text = query(", ".join(limits), window, "sum(v) as x")
+    if batched:
+        before = f"define stream R (k string, v int); from R#window.lengthBatch({size}) select k, v insert into S;"
+        text = text.replace(STREAM, STREAM + before)
+    chunks = in_chunks(rows[: len(rows) // size * size] if batched else rows, size)
+    oracle = Oracle(keys, ttl, on_full, length)
+    expected: list[tuple[str, int]] = []
+    refused: list[tuple[str, int]] = []
+    for chunk in chunks:
+        last: dict[str, tuple[str, int]] = {}
+        for row in chunk:
+            answer = oracle.take(*row)
+            if answer is None:
+                refused.append(row[1:])
+            else:
+                last[answer[0]] = answer
+        expected += last.values()
+    with running(text) as runtime:
+        out, failed = collect(runtime, "Out"), collect(runtime, "!S")
+        handler = runtime.input_handler("R" if batched else "S")
+        for chunk in chunks:
+            if batched:
+                for time, key, value in chunk:
+                    handler.send((key, value), timestamp=time)
+            else:
+                handler.send_events([Event(time, (key, value)) for time, key, value in chunk])
+    assert out == expected
+    assert [row[:-1] for row in failed] == ([] if on_full == "log" else refused)
+
+
+@given(
+    rows=histories(),
+    limit=st.integers(1, 3),
+    more=st.sampled_from(
+        [*MORE, " output last every 2 events", " output all every 3 events", " order by x", " limit 1"]
+    ),
+    select=st.sampled_from(SELECTS),
+    size=st.integers(1, 6),
+)
+def test_dropping_the_oldest_key_refuses_no_row_of_a_chunk(
+    rows: list[Row], limit: int, more: str, select: str, size: int
+) -> None:
+    with running(query(f"keys = '{limit}', on.full = 'drop_oldest'", "", select, more)) as runtime:
+        failed = collect(runtime, "!S")
+        for chunk in in_chunks(rows, size):
+            runtime.input_handler("S").send_events([Event(time, (key, value)) for time, key, value in chunk])
+            runtime.enable_statistics()
+            assert all(each.held <= limit for each in runtime.statistics.state.values())
+        state = runtime.snapshot()
+        runtime.restore(state)
+        assert runtime.snapshot() == state
+    assert failed == []
+
+
 # Every window that gives its rows back as it got them; batch(n) clears its aggregates between the pieces of a chunk.
 ALL_WINDOWS = [
     "length(3)",
@@ -248,7 +329,7 @@ def test_what_any_window_gives_back_is_limited_as_in_plain_python(
                 continue
             if sign == "+":
                 refused.discard(id_)
-                others = {other for other, kept in held.items() if kept or other in last} - {key}
+                others = {other for other, kept in held.items() if kept} - {key}
                 if len(others) >= most if by_key else len({*mine.values(), value}) > most:
                     refused.add(id_)
                     ever_refused.add(id_)

@@ -59,6 +59,10 @@ cdef class GroupBy:
     cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_SLOT: no such group
     cdef object key_of(self, EventC* event, FrameC* frame)                         # a tuple
     cdef int discard(self, uint32_t slot) except -1            # drop a group whatever it holds
+    cdef bint is_over(self, uint32_t slot) noexcept            # nothing is held of a group whose rows have left
+    # Forget what a group holds. The slot stays the key's until it is discarded: rows of the current chunk name it.
+    cdef int retire(self, uint32_t slot) except -1
+    cdef void revive(self, uint32_t slot) noexcept             # an event of a retired key comes: it begins anew
     cdef bint is_pinned(self, uint32_t slot) noexcept          # something of the current chunk names the slot
     cdef int begin(self, uint32_t slot) except -1
     cdef uint32_t partition_of(self, uint32_t slot) noexcept
@@ -69,7 +73,7 @@ cdef class GroupBy:
     cdef int last_left(self, uint32_t slot) except -1          # the last event of a group expired
     cdef int reset(self, uint32_t partition) except -1
     cdef int sweep(self) except -1
-    cdef int drop(self, uint32_t slot) except -1
+    cdef int drop(self, uint32_t slot) except -1               # a group of which nothing is held
     cdef int write(self, SnapshotWriter writer) except -1
     cdef int read(self, SnapshotReader reader) except -1
 

@@ -288,15 +288,29 @@ cdef class GroupBy:
         self.n_dropping = 0
         return 0
 
-    cdef int drop(self, uint32_t slot) except -1:
+    cdef bint is_over(self, uint32_t slot) noexcept:
         cdef Aggregator aggregator
         for aggregator in self.aggregators:
             if not aggregator.is_empty(slot):
-                return 0
-        return end(self, slot)
+                return False
+        return True
+
+    cdef int drop(self, uint32_t slot) except -1:
+        return end(self, slot) if self.is_over(slot) else 0
 
     cdef int discard(self, uint32_t slot) except -1:
         return end(self, slot)
+
+    cdef int retire(self, uint32_t slot) except -1:
+        cdef Aggregator aggregator
+        for aggregator in self.aggregators:
+            aggregator.destroy(slot)
+            aggregator.create(slot)
+        self.held[slot] = 0
+        return 0
+
+    cdef void revive(self, uint32_t slot) noexcept:
+        pass
 
     cdef bint is_pinned(self, uint32_t slot) noexcept:
         return False

@@ -24,9 +24,16 @@ cdef class KeyGate(GroupWatcher):
     cdef bint collects                     # an entry takes the errors of its chunk's events out of `pending`
     cdef object pending                    # error of the first row refused since somebody asked
     cdef Py_ssize_t looked                 # groups to be dropped with the chunk that were looked at for room
+    # Slots of keys that were dropped while a row of the current chunk waits to be emitted under them. They hold nothing,
+    # do not count, and end with the chunk unless an event of their key comes before.
+    cdef set retired
     cdef bint refuses(self, EventC* event) except -1
     cdef int purge(self, int64_t now) except -1
     cdef bint make_room(self) except -1
     cdef bint is_needed(self, uint32_t slot) noexcept
+    cdef int drop_key(self, uint32_t slot) except -1
+    cdef int revive(self, uint32_t slot) except -1
+    cdef int end_retired(self) except -1
+    cdef Py_ssize_t n_keys(self) noexcept
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1
     cdef int fail(self, object error) except -1            # the chunk has ended in which rows were refused

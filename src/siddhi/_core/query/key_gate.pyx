@@ -40,6 +40,7 @@ cdef class KeyGate(GroupWatcher):
         self.returns = returns
         self.marks = marks
         self.holds = holds
+        self.retired = set()
         if self.groups is not None:
             self.groups.set_watcher(self)
 
@@ -50,7 +51,7 @@ cdef class KeyGate(GroupWatcher):
             return 0
         if not self.app.frame.playback or self.app.frame.clock != 0:       # else time has not begun
             self.purge(now_ms(&self.app.frame))
-        return len(self.groups)
+        return self.n_keys()
 
     @property
     def most_values(self):
@@ -62,6 +63,7 @@ cdef class KeyGate(GroupWatcher):
         cdef Aggregator aggregator
         cdef uint32_t slot = frame.partition
         cdef int64_t now = now_ms(frame)
+        cdef bint known
         if self.keys.ttl:
             self.purge(now)
         if event.type != CURRENT:
@@ -77,9 +79,12 @@ cdef class KeyGate(GroupWatcher):
                 return self.refuse(self.values, event)
         if self.groups is None:
             return False
-        if slot == NO_SLOT:
-            if 0 <= self.keys.most <= self.groups.keys.size and not self.make_room():
+        known = slot != NO_SLOT and not (self.retired and slot in self.retired)
+        if not known:
+            if 0 <= self.keys.most <= self.n_keys() and not self.make_room():
                 return self.refuse(self.keys, event)
+            if slot != NO_SLOT:
+                self.revive(slot)
         elif self.returns:
             self.keys.unlist(slot)
         else:
@@ -89,7 +94,7 @@ cdef class KeyGate(GroupWatcher):
     cdef int purge(self, int64_t now) except -1:
         cdef uint32_t slot = self.keys.idle(now)
         while slot != NO_SLOT:
-            self.groups.discard(slot)
+            self.drop_key(slot)
             self.keys.purge()
             slot = self.keys.idle(now)
         return 0
@@ -99,22 +104,47 @@ cdef class KeyGate(GroupWatcher):
         cdef GroupBy groups = self.groups
         cdef uint32_t slot
         # Groups whose last row left in this very chunk end with it; where they are in the way, a little earlier.
-        while groups.keys.size >= self.keys.most and self.looked < groups.n_dropping:
+        while self.n_keys() >= self.keys.most and self.looked < groups.n_dropping:
             slot = groups.dropping[self.looked]
             self.looked += 1
-            if groups.keys.is_live(slot) and groups.held[slot] == 0 and not self.is_needed(slot):
-                groups.drop(slot)
-        while groups.keys.size >= self.keys.most:
+            if groups.keys.is_live(slot) and groups.held[slot] == 0 and slot not in self.retired and groups.is_over(slot):
+                self.drop_key(slot)
+        while self.n_keys() >= self.keys.most:
             slot = self.keys.oldest
-            # What the current chunk has used comes last: where its row waits for the end of the chunk, all others do.
-            if self.keys.on_full != DROP_OLDEST or slot == NO_SLOT or self.is_needed(slot):
+            if self.keys.on_full != DROP_OLDEST or slot == NO_SLOT:
                 return False
-            groups.discard(slot)
+            self.drop_key(slot)
             self.keys.drop()
         return True
 
+    cdef Py_ssize_t n_keys(self) noexcept:
+        return self.groups.keys.size - len(self.retired)
+
+    cdef int drop_key(self, uint32_t slot) except -1:
+        """Drop a key. Where a row of the current chunk waits under its slot, the state goes now and the slot later."""
+        if not self.is_needed(slot):
+            return self.groups.discard(slot)
+        self.keys.unlist(slot)
+        self.groups.retire(slot)
+        self.retired.add(slot)
+        return 0
+
+    cdef int revive(self, uint32_t slot) except -1:
+        """Let a retired key begin anew."""
+        self.retired.discard(slot)
+        self.groups.revive(slot)
+        return self.begun(slot)
+
+    cdef int end_retired(self) except -1:
+        """Drop the retired keys under which no row waits any more."""
+        cdef uint32_t slot
+        for slot in list(self.retired):
+            if not self.is_needed(slot):
+                self.groups.discard(slot)
+        return 0
+
     cdef bint is_needed(self, uint32_t slot) noexcept:
-        """Whether a row of the current chunk is to be put out under a slot."""
+        """Whether a row of the current chunk is to be emitted under a slot."""
         return self.selector.waits_for(slot) or self.groups.is_pinned(slot)
 
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1:
@@ -135,18 +165,23 @@ cdef class KeyGate(GroupWatcher):
         # What the row leads to may come back here: that is none of the entry's chunk.
         self.collects = False
         try:
-            return self.selector.process_one(event)
+            self.selector.process_one(event)
+            return self.end_retired() if self.retired else 0
         finally:
             self.collects = collects
 
     cdef int finish(self) except -1:
         error, self.pending = self.pending, None
         self.selector.finish()
+        if self.retired:
+            self.end_retired()
         return 0 if error is None else self.fail(error)
 
     cdef void abort(self) noexcept:
         self.pending = None
         self.selector.abort()
+        if self.retired:
+            self.end_retired()
 
     cdef int fail(self, object error) except -1:
         if self.holds:
@@ -158,7 +193,7 @@ cdef class KeyGate(GroupWatcher):
     cdef int begun(self, uint32_t slot) except -1:
         if not self.returns:
             self.keys.use(slot, now_ms(&self.app.frame))
-        self.keys.allows(self.groups.keys.size)        # warns
+        self.keys.allows(self.n_keys())        # warns
         return 0
 
     cdef int left(self, uint32_t slot) except -1:
@@ -168,10 +203,12 @@ cdef class KeyGate(GroupWatcher):
 
     cdef int ended(self, uint32_t slot) except -1:
         self.keys.unlist(slot)
+        self.retired.discard(slot)
         return 0
 
     cdef int cleared(self) except -1:
         self.keys.clear()
+        self.retired.clear()
         return 0
 
     # --- snapshots: keys in order of use. Read behind the groups.

@@ -19,6 +19,9 @@ cdef enum:
     NO_TICK = -1                   # of LimiterState.due: no tick was ordered yet
     FIRST_INSTANT = 0              # in playback, before the clock is known: ticks start with the first event
 
+cdef enum:
+    ANEW = 4                       # flag of an event on its way to the limiter: its group has begun again
+
 cdef struct GroupCellC:
     EventChunk rows
     EventC* latest
@@ -28,6 +31,7 @@ cdef struct GroupCellC:
     uint32_t following
     uint8_t linked
     uint8_t pinned                 # its group has events on their way from the selection to the limiter
+    uint8_t anew                   # its group was dropped and has begun again behind some of these events
 
 cdef class LimiterState:
     cdef EventPool pool
@@ -53,6 +57,7 @@ cdef class Limiter(RateLimiter):
     cdef set awaited               # partition slots whose states are to be read from a snapshot
     cdef LimiterState state_at_work(self)
     cdef uint32_t slot_of(self, EventC* event) except? 0xfffffffe
+    cdef int begin_anew(self, uint32_t slot) except -1
     cdef int reserve(self, uint32_t slot) except -1
     cdef EventC* mark(self, EventC* event, EventC* out) except? NULL
     cdef int pin(self, uint32_t slot) except -1

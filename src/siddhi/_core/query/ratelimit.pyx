@@ -209,7 +209,17 @@ cdef class Limiter(RateLimiter):
         event.group = 0
         if slot >= self.capacity:
             self.reserve(slot)
+        if event.flags & ANEW:
+            event.flags &= ~ANEW
+            self.begin_anew(slot)
         return slot
+
+    cdef int begin_anew(self, uint32_t slot) except -1:
+        """Forget the cell of a group that was dropped and has begun again, unless that has been done."""
+        if not self.cells[slot].anew:
+            return 0
+        self.cells[slot].anew = False
+        return self.unlink(<LimiterState> self.states[self.groups.partition_of(slot)], slot)
 
     cdef int reserve(self, uint32_t slot) except -1:
         cdef uint32_t capacity = max(<uint32_t> 4, 2 * self.capacity, slot + 1)
@@ -273,6 +283,8 @@ cdef class Limiter(RateLimiter):
             out.group = frame.group + 1
             if self.groups is not None:
                 self.pin(frame.group)
+                if self.cells[frame.group].anew:
+                    out.flags |= ANEW
         if self.having is not None:
             frame.output = out
             try:
@@ -311,6 +323,7 @@ cdef class Limiter(RateLimiter):
         cdef uint32_t slot
         while self.pins:
             slot = self.pins.pop()
+            self.begin_anew(slot)       # where no row of it has come since
             self.cells[slot].pinned = False
             if not self.cells[slot].linked:
                 self.groups.let_go(slot)
@@ -460,10 +473,15 @@ cdef class LimitedGroups(GroupBy):
         self.limiter = limiter
         limiter.groups = self
 
-    cdef int drop(self, uint32_t slot) except -1:
+    cdef bint is_over(self, uint32_t slot) noexcept:
         if slot < self.limiter.capacity and (self.limiter.cells[slot].linked or self.limiter.cells[slot].pinned):
-            return 0
-        return GroupBy.drop(self, slot)
+            return False
+        return GroupBy.is_over(self, slot)
+
+    cdef void revive(self, uint32_t slot) noexcept:
+        """What the limiter has of the group is of a time before; rows that wait for it still count there."""
+        if slot < self.limiter.capacity and self.limiter.cells[slot].pinned:
+            self.limiter.cells[slot].anew = True
 
     cdef int discard(self, uint32_t slot) except -1:
         """What the limiter keeps of the group goes with it."""
@@ -478,7 +496,7 @@ cdef class LimitedGroups(GroupBy):
     cdef int let_go(self, uint32_t slot) except -1:
         """The limiter keeps nothing of the group any more."""
         if slot < self.keys.slots() and self.keys.is_live(slot) and self.held[slot] == 0:
-            return GroupBy.drop(self, slot)
+            return self.drop(slot)
         return 0
 
 

@@ -71,6 +71,8 @@ def build_selector(
     wanted = plan.output.event_type
     limited = None if plan.rate is None else build_limiter(plan, output, site, ordering)
     arranged = limited is not None and limited.arranges
+    # A key dropped within a chunk takes its aggregates with it, so its row can't be selected when the chunk ends.
+    limits_keys = plan.limit is not None and (plan.limit.keys is not None or plan.limit.ttl_ms is not None)
     if arranged:
         ordering = None
     arguments = (
@@ -88,7 +90,7 @@ def build_selector(
         -1 if selection.limit is None or arranged else selection.limit,
         0 if arranged else selection.offset or 0,
         output,
-        at_chunk_end and limited is None and _selects_at_end(plan),
+        at_chunk_end and limited is None and not limits_keys and _selects_at_end(plan),
     )
     return kind(*arguments) if limited is None else limited.selector(kind, arguments)
 
