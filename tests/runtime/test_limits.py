@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from siddhi import Event, SandboxPolicy, SiddhiAppRuntime, SiddhiManager
-from siddhi.errors import LimitExceededError
+from siddhi.errors import LimitExceededError, SiddhiAppCreationError
 from tests.kit.limits import ROWS, STREAM, run
 from tests.kit.running import collect, running
 
@@ -318,3 +318,13 @@ def test_a_callback_that_sends_amid_a_chunk_keeps_its_own_refusals() -> None:
         rows = [event.data for event in runtime.query("from T select k, v")]
     assert rows == [("x", 0)]
     assert [row[:-1] for row in failed] == [("a", 1), ("b", 2)]
+
+
+def test_on_full_without_keys_or_values_is_refused() -> None:
+    limit = "@limit(ttl = '1 sec', on.full = 'log')"
+    app = f"define stream S (k string);\n{limit}\nfrom S select k, count() as n group by k insert into O;"
+    with pytest.raises(SiddhiAppCreationError, match=r"'on.full' of @limit has no effect") as caught:
+        SiddhiManager().create_siddhi_app_runtime(app)
+    assert caught.value.line == 2
+    assert "keys = " in str(caught.value)
+    SiddhiManager().create_siddhi_app_runtime("@app:limits(keys = '5')\n" + app)

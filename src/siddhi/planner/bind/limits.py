@@ -86,6 +86,18 @@ def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
     found = own
     for other in (of_app, by_policy):
         found = _completed(found, _applicable(plan, other), of_keys, other.on_full)
+    if (
+        annotation is not None
+        and annotation.element("on.full") is not None
+        and found.keys is None
+        and found.values is None
+    ):
+        raise creation_error(
+            "E328",
+            "'on.full' of @limit has no effect: neither the query nor the app limits keys or values of the query",
+            place,
+            "add keys = '10000', or leave 'on.full' out",
+        )
     if found.keys is None and found.values is None and found.ttl_ms is None:
         return plan
     if (found.keys is not None or found.values is not None) and not _can_match_expired_rows(plan):
