@@ -15,10 +15,14 @@ cdef class AppLock:
     cdef int depth                 # how often the owner holds it
     cdef int waiting               # threads queueing
     cdef bint real_held
+    cdef unsigned long long turns  # how often a thread that queued got the lock
     cdef list lent                 # (owner, depth) of those from whom it is borrowed, the last one behind
     cdef int wait(self, unsigned long me) except -1
     cdef bint waits_for_me(self, unsigned long me) except -1
+    cdef int give_turn(self) except -1
     cdef void hand_over(self) noexcept
+
+cdef int let_threads_run() noexcept
 
 cdef inline int lock_app(AppLock lock) except -1:
     cdef unsigned long me = PyThread_get_thread_ident()

@@ -12,6 +12,7 @@ wants the lock looks now and then whether the owner waits for it to end, and rai
 
 import sys
 import threading
+from time import sleep
 
 from siddhi.errors import DeadlockError
 
@@ -19,12 +20,19 @@ cdef extern from "pythread.h":
     int PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int intr) nogil
 
 cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        pass
     int PyErr_CheckSignals() except -1
+    PyThreadState* PyEval_SaveThread()
+    void PyEval_RestoreThread(PyThreadState* state)
 
 cdef enum:
     ACQUIRED = 1                   # of PyLockStatus
+    TURN_LOOKS = 100               # at most, for the thread whose turn it is
     FIRST_LOOK_US = 50_000
     LAST_LOOK_US = 1_000_000
+
+cdef double LOOK_S = 0.0001
 
 # Which lock a thread waits for, by thread. Guarded by the interpreter lock, as are the fields of all locks.
 cdef dict awaited = {}
@@ -94,6 +102,21 @@ cdef class AppLock:
         self.real_held = True
         self.owner = me
         self.depth = 1
+        self.turns += 1
+        return 0
+
+    cdef int give_turn(self) except -1:
+        """Let other threads run, and one that queues for the lock have it; the calling thread does not hold it.
+
+        A thread that unlocks and locks again is faster than one that has to wake up, so it waits until that one has the
+        lock. Not for long: a queueing thread may be busy with a signal.
+        """
+        cdef unsigned long long turns = self.turns
+        cdef int looks = 0
+        let_threads_run()
+        while self.waiting and self.turns == turns and looks < TURN_LOOKS:
+            sleep(LOOK_S)
+            looks += 1
         return 0
 
     @property
@@ -112,6 +135,12 @@ cdef class AppLock:
 
     def __exit__(self, *unused):
         unlock_app(self)
+
+
+cdef int let_threads_run() noexcept:
+    """Release the interpreter lock once: Python switches threads between instructions of Python code only."""
+    PyEval_RestoreThread(PyEval_SaveThread())
+    return 0
 
 
 cdef int refuse_deadlock(AppLock lock, unsigned long me) except -1:

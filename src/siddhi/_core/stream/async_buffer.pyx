@@ -6,23 +6,34 @@ stands still. Putting in takes no lock: a ring operation runs no Python code, so
 
 A full ring stops senders. One that holds the app's lock (a query that inserts into the stream, a callback that sends)
 cannot wait for workers that need that lock: it delivers the oldest events itself. Should these send into the same
-stream again, the ring grows: a stream that feeds itself would otherwise wait for itself for ever.
+stream again, be it by way of others, the ring grows: a stream that feeds itself would otherwise wait for itself for ever.
+
+Delivering runs C code only, where Python neither switches threads nor handles signals. So whoever delivers chunk after
+chunk lets other threads run every few milliseconds, and a worker lets one have the app's lock that waits for it.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 import threading
+from time import monotonic_ns
 
 from siddhi._core.record.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_release
 from siddhi._core.record.event cimport EventC, EventPool, copy_event, release
 from siddhi._core.runtime.context cimport AppContext, advance
-from siddhi._core.runtime.lock cimport AppLock, PyThread_get_thread_ident, lock_app, unlock_app
+from siddhi._core.runtime.lock cimport AppLock, PyThread_get_thread_ident, let_threads_run, lock_app, unlock_app
 from siddhi._core.runtime.operator cimport Processor, Receiver
 from siddhi._core.runtime.ring cimport EventRingC, queue_clear, queue_pop, queue_push, queue_read, queue_write
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.stream.junction cimport StreamJunction, send
 from siddhi.errors import NotRunningError
+
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
+
+cdef enum:
+    TURN_NS = 10_000_000           # twice as long as a thread waits until it demands the interpreter lock
+    LOOK_EVENTS = 8                # delivered between two looks at the clock
 
 
 @cython.final
@@ -43,6 +54,9 @@ cdef class AsyncBuffer(Processor):
     cdef readonly Py_ssize_t capacity
     cdef Py_ssize_t batch
     cdef bint stopped              # workers end when the ring is empty; nobody waits for room any more
+    cdef int64_t deadline          # ns of the monotonic clock: nothing is delivered later; 0: none
+    cdef int64_t turn              # ns of the monotonic clock: when other threads were last let run
+    cdef Py_ssize_t unlooked       # events delivered since the last look at the clock
     cdef bint helping              # a sender is delivering
     cdef int sleeping              # workers waiting for events
     cdef int waiting               # senders waiting for room
@@ -73,13 +87,17 @@ cdef class AsyncBuffer(Processor):
     cdef int put(self, EventC* event, bint moves_clock, AppLock gate) except -1:
         """Put a copy of an event in, as soon as there is room."""
         cdef EventC* copy
+        cdef Py_ssize_t size
         while self.ring.size >= self.capacity:
             if not self.holds_app():
                 self.await_room(gate)
-            elif self.helping:
+                continue
+            size = self.ring.size
+            if self.helping or self.is_overdue():
                 break
-            else:
-                self.help()
+            self.help()
+            if self.ring.size >= size:
+                break                      # as many events came back
         if self.stopped and not self.holds_app():
             self.refuse()
         copy = copy_event(self.pool, event)
@@ -91,7 +109,7 @@ cdef class AsyncBuffer(Processor):
             raise
         if self.stopped:
             # The workers may be gone: whoever still sends from inside the app delivers himself.
-            while self.ring.size and not self.helping:
+            while self.ring.size and not self.helping and not self.is_overdue():
                 self.help()
         elif self.sleeping:
             with self.filled:
@@ -105,7 +123,22 @@ cdef class AsyncBuffer(Processor):
             self.deliver()
         finally:
             self.helping = False
+        if self.is_turn_over():
+            PyErr_CheckSignals()           # the main thread may be the sender
+            let_threads_run()
+            self.turn = monotonic_ns()
         return 0
+
+    cdef bint is_turn_over(self) except -1:
+        cdef int64_t now
+        if self.unlooked < LOOK_EVENTS:
+            return False
+        self.unlooked = 0
+        now = monotonic_ns()
+        return now - self.turn >= TURN_NS
+
+    cdef bint is_overdue(self) except -1:
+        return self.deadline and <int64_t> monotonic_ns() >= self.deadline
 
     cdef int await_room(self, AppLock gate) except -1:
         # Nobody else may be kept out meanwhile: the one who makes room may be sending here, too.
@@ -138,6 +171,7 @@ cdef class AsyncBuffer(Processor):
         cdef uint32_t partition
         if n == 0:
             return 0
+        self.unlooked += n
         chunk_clear(&chunk)
         while n:
             event = queue_pop(&self.ring)
@@ -164,7 +198,7 @@ cdef class AsyncBuffer(Processor):
     # --- threads
 
     def work(self):
-        """Deliver until :meth:`stop` was called and the ring is empty; a worker's whole life."""
+        """Deliver until :meth:`stop` was called and the ring is empty, or the deadline is over; a worker's whole life."""
         while self.await_events():
             self.deliver_some()
 
@@ -175,9 +209,22 @@ cdef class AsyncBuffer(Processor):
             self.deliver()
         finally:
             unlock_app(self.app.lock)
+        if self.is_turn_over() and not self.holds_app():
+            self.give_turn()
+
+    cdef int give_turn(self) except -1:
+        """Let others run: any thread, a sender that waits and finds room, and one that waits for the app's lock."""
+        if self.waiting and self.ring.size < self.capacity:
+            with self.emptied:
+                self.emptied.notify_all()
+        self.app.lock.give_turn()
+        self.turn = monotonic_ns()
+        return 0
 
     cdef bint await_events(self) except -1:
-        """Wait for events; False: there will be none."""
+        """Wait for events; False: there will be none, or nobody wants them delivered."""
+        if self.is_overdue():
+            return False
         if self.ring.size:
             return True
         with self.filled:
@@ -189,6 +236,10 @@ cdef class AsyncBuffer(Processor):
             finally:
                 self.sleeping -= 1
         return self.ring.size != 0
+
+    def deliver_until(self, int64_t deadline):
+        """Deliver no event after ``deadline`` (ns of the monotonic clock); the remaining events stay in the ring."""
+        self.deadline = deadline
 
     def stop(self):
         """Let workers end when the ring is empty; senders that wait for room are refused."""

@@ -46,7 +46,7 @@ from siddhi.types import AttributeType
 __all__ = ["DEFAULT_BUFFER_SIZE", "plan_definitions"]
 
 DEFAULT_BUFFER_SIZE = 1024
-"""Default buffer size of an ``@async`` stream, in events."""
+"""Default buffer size of an ``@async`` stream, in events; a larger buffer is delivered in chunks of as many by default."""
 
 _TRIGGERED = (Attribute("triggered_time", AttributeType.LONG),)
 _ERROR = Attribute("_error", AttributeType.OBJECT)
@@ -239,7 +239,7 @@ def _async_settings(catalog: Catalog, definition: StreamDefinition) -> AsyncSett
     settings = AsyncSettings(
         buffer_size,
         _setting(annotation, "workers", 1, definition),
-        _setting(annotation, "batch.size.max", buffer_size, definition),
+        _setting(annotation, "batch.size.max", min(buffer_size, DEFAULT_BUFFER_SIZE), definition),
     )
     others = (stream.async_settings for stream in catalog.streams.values())
     workers = settings.workers + sum(other.workers for other in others if other is not None)

@@ -39,7 +39,7 @@ from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefini
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
 from siddhi.runtime.assembly.aggregation.aggregation import AggregationContent, BuiltAggregation
-from siddhi.runtime.assembly.async_stream import AsyncInputHandler, AsyncStream, drain
+from siddhi.runtime.assembly.async_stream import AsyncInputHandler, AsyncStream, close, drain
 from siddhi.runtime.assembly.broker_lock import share_broker_lock
 from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_query
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
@@ -113,6 +113,7 @@ class Assembly:
         self.faults = FaultHandling(context, error_store)
         self.junctions: dict[str, StreamJunction] = {}
         self.async_streams: dict[str, AsyncStream] = {}
+        self._drain_deadline = 0
         self._pools: dict[tuple[object, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
         self._built: list[tuple[str, BuiltQuery]] = []
@@ -232,17 +233,20 @@ class Assembly:
 
     def drain(self) -> None:
         """Accept no more events from outside into buffers, and deliver the buffered events."""
-        for stream in self.async_streams.values():
-            stream.close()
-        drain(self.context, tuple(self.async_streams.values()))
+        streams = tuple(self.async_streams.values())
+        self._drain_deadline = close(streams)
+        drain(self.context, streams, self._drain_deadline)
 
     def stop(self) -> None:
         """Deliver the events still buffered and end the workers; the app accepts no more events."""
-        for stream in self.async_streams.values():
+        streams = tuple(self.async_streams.values())
+        for stream in streams:
             stream.end()
-        drain(self.context, tuple(self.async_streams.values()))
-        for stream in self.async_streams.values():
+        drain(self.context, streams, self._drain_deadline)
+        for stream in streams:
             stream.join()
+        if left := sum(len(stream.buffer) for stream in streams):
+            logger.warning("%d events of @async streams were not delivered before the app was shut down", left)
         for id_, aggregation in self.aggregations.items():
             try:
                 aggregation.core.settle()

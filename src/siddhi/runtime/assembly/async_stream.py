@@ -16,7 +16,7 @@ from siddhi._core.stream.junction import StreamJunction
 from siddhi.planner.plan.nodes import AsyncSettings
 from siddhi.repeats import Repeats
 
-__all__ = ["AsyncInputHandler", "AsyncStream", "drain"]
+__all__ = ["AsyncInputHandler", "AsyncStream", "close", "drain"]
 
 logger = logging.getLogger("siddhi")
 
@@ -66,9 +66,10 @@ class AsyncStream:
         for worker in self._workers:
             worker.start()
 
-    def close(self) -> None:
-        """Accept no more events from outside."""
+    def close(self, deadline: int) -> None:
+        """Accept no more events from outside, and deliver none after ``deadline`` (:func:`time.monotonic_ns`)."""
         self._input_context.set_running(False)
+        self.buffer.deliver_until(deadline)
 
     def end(self) -> None:
         """Tell the workers to end; they or :func:`drain` deliver the remaining events."""
@@ -102,16 +103,19 @@ class AsyncStream:
             logger.error("%s: a worker failed; it goes on with the next event%s", label, note, exc_info=error)
 
 
-def drain(context: AppContext, streams: Sequence[AsyncStream]) -> None:
-    """Deliver the buffered events of an app. Streams may feed each other."""
-    deadline = time.monotonic() + DRAIN_SECONDS
-    while _has_events(context, streams):
+def close(streams: Iterable[AsyncStream]) -> int:
+    """Accept no more events from outside. Return the deadline of delivering (:func:`time.monotonic_ns`)."""
+    deadline = time.monotonic_ns() + int(DRAIN_SECONDS * 1_000_000_000)
+    for stream in streams:
+        stream.close(deadline)
+    return deadline
+
+
+def drain(context: AppContext, streams: Sequence[AsyncStream], deadline: int) -> None:
+    """Deliver the buffered events of an app until the deadline: streams may feed each other without end."""
+    while _has_events(context, streams) and time.monotonic_ns() < deadline:
         for stream in streams:
             stream.deliver_chunk()
-        if time.monotonic() >= deadline:
-            remaining = sum(len(stream.buffer) for stream in streams)
-            logger.warning("%d events of @async streams were not delivered before the app was shut down", remaining)
-            return
 
 
 def _has_events(context: AppContext, streams: Sequence[AsyncStream]) -> bool:
