@@ -107,7 +107,7 @@ def test_they_behave_as_dataclasses(levels, positional, named, changes):
     try:
         oracle = declared(levels, ours=False)
     except TypeError:
-        with pytest.raises(TypeError, match="without default value follows"):
+        with pytest.raises(TypeError, match="without a default follows"):
             declared(levels, ours=True)
         return
     ours = declared(levels, ours=True)
@@ -175,7 +175,7 @@ def test_a_factory_makes_a_value_for_each_instance():
 
 def test_a_mutable_default_is_refused():
     wrong = type("Wrong", (), {"__annotations__": {"items": "list[int]"}, "items": []})
-    with pytest.raises(TypeError, match=r"the default value of Wrong\.items is mutable: use default_factory"):
+    with pytest.raises(TypeError, match=r"the default of Wrong\.items is mutable: use default_factory"):
         frozen(wrong)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from siddhi._version import __version__
 
-TYPE_CHECKING = False  # as typing's, which takes longer to import than all that is here
+TYPE_CHECKING = False  # type checkers know the name; importing it from typing takes longer than the rest of this module
 if TYPE_CHECKING:
     from siddhi._core.columnar.batch import EventBatch
     from siddhi._core.record.user_event import Event
@@ -48,15 +48,15 @@ _MODULES = {
     "SiddhiError": "siddhi.errors",
     "SiddhiManager": "siddhi.runtime.manager",
 }
-"""Where the public classes are, which are imported when they are first named."""
+"""The modules of the public classes, each imported on first use."""
 
 _PACKAGES = frozenset(
     ("config", "errors", "event", "extension", "io", "persistence", "query_api", "query_compiler", "stores", "types")
 )
-"""Public modules, which need no import of their own: ``siddhi.errors.SiddhiAppError``."""
+"""Public modules that ``import siddhi`` makes available, such as ``siddhi.errors.SiddhiAppError``."""
 
 
-if not TYPE_CHECKING:  # a type checker reads the imports above, and calls every other name wrong
+if not TYPE_CHECKING:  # type checkers read the imports above, and report every other name
 
     def __getattr__(name: str) -> object:
         from importlib import import_module
@@ -71,7 +71,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and calls every
 
 
 def __dir__() -> list[str]:
-    """The public names alone; submodules are found by their import."""
+    """List the public names only, without submodules."""
     return sorted(__all__)
 
 
@@ -82,11 +82,11 @@ def run(app: str) -> SiddhiAppRuntime:
         app: SiddhiQL text.
 
     Returns:
-        The running app; ``shutdown()`` it, or use it in a ``with`` statement.
+        The running app. Call ``shutdown()`` at the end, or use it in a ``with`` statement.
 
     Raises:
-        SiddhiAppError: the app was refused.
-        TypeError: it is not a text; the text of a file is ``Path("app.siddhi").read_text(encoding="utf-8")``.
+        SiddhiAppError: the app is invalid.
+        TypeError: *app* is not a str. To run a file, pass ``Path("app.siddhi").read_text(encoding="utf-8")``.
     """
     from siddhi.runtime.manager import SiddhiManager
 
@@ -96,7 +96,7 @@ def run(app: str) -> SiddhiAppRuntime:
 
 
 def get_include() -> str:
-    """Folder of the C headers (``siddhi/event.h``, ``siddhi/arithmetic.h``) for extensions written in C or Cython."""
+    """Return the folder of the C headers (``siddhi/event.h``, ``siddhi/arithmetic.h``) for extensions in C or Cython."""
     from pathlib import Path
 
     inside = Path(__file__).parent / "include"

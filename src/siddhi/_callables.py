@@ -1,4 +1,4 @@
-"""Functions that users hand in: whether the engine can call them, asked when they are attached."""
+"""Checks of the functions that users pass to the engine, done when a function is attached."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ _METHODS = (
     "update_or_add_each",
     "value",
 )
-"""What the engine calls of the classes of extensions."""
+"""The methods of extension classes that the engine calls."""
 
 
 def require_function(function: object, what: str, arguments: str) -> None:
-    """Refuse what can't be called with some arguments, or would return without having done its work.
+    """Check that a function can be called with the given arguments and does its work when it is called.
 
-    What doesn't tell its arguments, as many functions written in C, is taken.
+    A function without a signature, such as many functions written in C, is accepted.
 
     Args:
-        function: what a user attaches.
-        what: it is, in messages.
-        arguments: names of those it is called with, by position.
+        function: the function to check.
+        what: its role, for error messages.
+        arguments: the names of its positional arguments, separated by commas.
 
     Raises:
-        TypeError: it isn't callable, takes other arguments, or is asynchronous or a generator.
+        TypeError: it is not callable, takes other arguments, or is asynchronous or a generator.
     """
     import inspect
 
     if not callable(function):
-        raise TypeError(f"{what} is a function that takes ({arguments}), not {function!r}")
+        raise TypeError(f"{what} must be a function that takes ({arguments}), not {function!r}")
     if is_asynchronous(function):
         raise TypeError(
-            f"{what} can't be asynchronous, since nobody awaits it: {function!r}; give a plain function that hands over to "
-            "the event loop, such as one that calls asyncio.run_coroutine_threadsafe(..., loop) and does not wait for it"
+            f"{what} can't be asynchronous, since the engine does not await it: {function!r}; pass a plain function that "
+            "submits the work to an event loop, such as asyncio.run_coroutine_threadsafe(..., loop), without waiting for it"
         )
     if any(map(inspect.isgeneratorfunction, _called(function))):
         raise TypeError(
-            f"{what} can't be a generator, since nobody iterates over it: {function!r}; leave out the yield"
+            f"{what} can't be a generator, since the engine does not iterate over it: {function!r}; remove the yield"
         )
     try:
         signature = inspect.signature(function, follow_wrapped=False)
@@ -71,11 +71,11 @@ def require_function(function: object, what: str, arguments: str) -> None:
     try:
         signature.bind(*arguments.split(", "))
     except TypeError:
-        raise TypeError(f"{what} is called with ({arguments}), and {function!r} takes {signature}") from None
+        raise TypeError(f"{what} is called with ({arguments}), but {function!r} takes {signature}") from None
 
 
 def asynchronous_methods(implementation: object) -> Iterator[str]:
-    """Of an extension: the function itself, or the methods the engine calls, where they are asynchronous."""
+    """Yield the names of the asynchronous functions of an extension: its own, or those of methods that the engine calls."""
     if not isinstance(implementation, type):
         if is_asynchronous(implementation):
             yield getattr(implementation, "__name__", repr(implementation))
@@ -84,14 +84,14 @@ def asynchronous_methods(implementation: object) -> Iterator[str]:
 
 
 def is_asynchronous(function: object) -> bool:
-    """Whether a call only makes a coroutine or an asynchronous generator."""
+    """Return whether a call only creates a coroutine or an asynchronous generator."""
     import inspect
 
     return any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in _called(function))
 
 
 def _called(function: object) -> tuple[object, object]:
-    """What may run where an object is called: itself, and the method of its class."""
+    """Return what a call of an object can run: the object itself, and ``__call__`` of its class."""
     import functools
     import inspect
 

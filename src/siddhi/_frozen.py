@@ -9,8 +9,8 @@ A class states its fields by annotations, in a module with ``from __future__ imp
         span: Span | None = field(default=None, compare=False, shown=False, kw_only=True)
 
 Its instances compare, hash and print by their fields, as those of a dataclass do; they match by position, can be copied
-and pickled, and refuse assignment. The constructor is made with the first instance, so that nothing is paid for a class
-that an app doesn't use. A decorator, not a metaclass: ``isinstance`` is slow for classes of another type than ``type``.
+and pickled, and reject assignment. The constructor is generated with the first instance, so that a class without instances
+costs nothing. It is a decorator instead of a metaclass because ``isinstance`` is slow for classes with a metaclass.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from dataclasses import replace  # type checkers know it: they check the names and types of what changes
+    from dataclasses import replace  # type checkers know it: they check the names and types of the changes
 
     from typing_extensions import dataclass_transform
 else:
@@ -31,10 +31,10 @@ else:
         return lambda function: function
 
     def replace(old: Frozen, /, **changes: object) -> Frozen:
-        """Return a copy of *old* with other values of the fields named.
+        """Return a copy of *old* with the given fields changed.
 
         Raises:
-            TypeError: there is no such field.
+            TypeError: the class has no such field.
         """
         values = {each.name: getattr(old, each.name) for each in old.__fields__}
         values.update(changes)
@@ -51,9 +51,9 @@ class Field:
     """A field of a class, as :func:`fields` lists it.
 
     Attributes:
-        compare: it takes part in equality and hash.
-        shown: it stands in the repr.
-        kw_only: the constructor takes it by name only.
+        compare: whether equality and hash include it.
+        shown: whether the repr includes it.
+        kw_only: whether the constructor takes it by name only.
     """
 
     __slots__ = ("compare", "default", "default_factory", "kw_only", "name", "shown")
@@ -76,7 +76,7 @@ class Field:
 
     @property
     def is_required(self) -> bool:
-        """Whether the constructor must be given a value."""
+        """Whether the constructor requires a value."""
         return self.default is _MISSING and self.default_factory is None
 
 
@@ -88,7 +88,7 @@ def field(
     shown: bool = True,
     kw_only: bool = False,
 ) -> Any:
-    """Declare a field that is more than an annotation and a default value."""
+    """Declare a field with options."""
     return Field(default=default, default_factory=default_factory, compare=compare, shown=shown, kw_only=kw_only)
 
 
@@ -129,7 +129,7 @@ class Frozen:
 
 
 def fields(of: Any) -> tuple[Field, ...]:
-    """Return the fields of a frozen object or class: those of the base first, each in the order of its declaration."""
+    """Return the fields of a frozen object or class in the order of declaration, those of the bases first."""
     found: tuple[Field, ...] = of.__fields__
     return found
 
@@ -140,14 +140,14 @@ def frozen(cls: type[_T], /) -> type[_T]: ...
 def frozen(*, kw_only: bool) -> Callable[[type[_T]], type[_T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type | None = None, /, *, kw_only: bool = False) -> Any:
-    """Make a frozen class of a declaration.
+    """Return the frozen class of a declaration.
 
     Args:
-        cls: the declaration; its bases are frozen classes, or none.
-        kw_only: the constructor takes the fields declared here by name only.
+        cls: the declaration; all its bases must be frozen classes.
+        kw_only: whether the constructor takes the fields declared here by name only.
 
     Raises:
-        TypeError: a positional field without default value follows one that has one, or a default value is mutable.
+        TypeError: a positional field without a default follows one with a default, or a default is mutable.
     """
     if cls is None:
         return lambda declared: _made(declared, kw_only)
@@ -164,7 +164,7 @@ def _made(cls: type, kw_only: bool) -> type:
         declared = namespace.pop(name, _MISSING)
         each = declared if isinstance(declared, Field) else Field(default=declared)
         if type(each.default).__hash__ is None:
-            raise TypeError(f"the default value of {cls.__qualname__}.{name} is mutable: use default_factory")
+            raise TypeError(f"the default of {cls.__qualname__}.{name} is mutable: use default_factory")
         each.name = name
         each.kw_only = each.kw_only or kw_only
         if name not in found:
@@ -172,12 +172,12 @@ def _made(cls: type, kw_only: bool) -> type:
         found[name] = each
     positional = [each for each in found.values() if not each.kw_only]
     if positional != sorted(positional, key=lambda each: not each.is_required):
-        raise TypeError(f"a positional field of {cls.__qualname__} without default value follows one that has one")
+        raise TypeError(f"a positional field of {cls.__qualname__} without a default follows one with a default")
     compared = [each.name for each in found.values() if each.compare]
     namespace["__slots__"] = tuple(slots)
     namespace["__match_args__"] = tuple(each.name for each in positional)
     namespace["__fields__"] = tuple(found.values())
-    # With two names or more it returns a tuple, which compares identical items as equal (NaN).
+    # With two or more names it returns a tuple. Tuples compare identical items (such as one NaN) as equal.
     namespace["__compared__"] = attrgetter(*compared) if len(compared) > 1 else attrgetter("__class__", *compared)
     namespace["__init__"] = _first_init
     made = type(cls)(cls.__name__, (Frozen,) if cls.__bases__ == (object,) else cls.__bases__, namespace)
@@ -186,16 +186,16 @@ def _made(cls: type, kw_only: bool) -> type:
 
 
 def _first_init(self: Frozen, *values: object, **named: object) -> None:
-    """Constructor of a class without instances: make that of the class, and call it."""
+    """Serve as the constructor until the first instance: generate the real one, install it and call it."""
     init = _constructor(type(self))
     type.__setattr__(type(self), "__init__", init)
     init(self, *values, **named)
 
 
 def _constructor(of: type[Frozen]) -> FunctionType:
-    """Return a constructor that takes the fields by their names, positional ones first, and sets their slots.
+    """Return a constructor that takes the fields, positional ones first, and sets their slots.
 
-    Only names and defaults differ between classes of as many fields, so their constructors share the compiled code.
+    Classes with the same number of fields share the compiled code; only names and defaults differ.
     """
     ordered = sorted(of.__fields__, key=lambda each: each.kw_only)
     positional = sum(not each.kw_only for each in ordered)
@@ -217,7 +217,7 @@ def _constructor(of: type[Frozen]) -> FunctionType:
 
 @cache
 def _code(made: tuple[bool, ...]) -> CodeType:
-    """Return code that sets as many fields as *made* has items; where one is true, a factory makes a missing value."""
+    """Return the code of a constructor with one field per item of *made*, true where a factory makes the default."""
     lines = ["def __init__(self" + "".join(f", value{index}" for index in range(len(made))) + "):", "    pass"]
     for index, by_factory in enumerate(made):
         value = f"make{index}() if value{index} is missing else value{index}" if by_factory else f"value{index}"

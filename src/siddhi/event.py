@@ -1,4 +1,4 @@
-"""What users hold of an event, and how the values of a row are read."""
+"""The public event class, and access to the values of a row."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ __all__ = ["Repeats"]
 class Repeats:
     """Counts occurrences by kind and decides which to log: the first few, then the 16th, the 32nd, the 64th, ...
 
-    It does not depend on time, so that the same events give the same lines. Any thread may use it.
+    The decision does not depend on time, so the same events always log the same lines. Thread-safe.
 
     Args:
-        first: number of occurrences of a kind that are all logged; 1 or more.
+        first: number of initial occurrences of a kind that are all logged; 1 or more.
         most: maximum number of occurrences between two lines.
     """
 

@@ -1,4 +1,4 @@
-"""What the text of an app may touch outside of the app itself.
+"""The policy of a sandbox: which resources outside of the app its text may use, and how much it may hold.
 
 SiddhiManager(policy=SandboxPolicy(environment={"REGION"}, sinks={"mail": ("*",)}))
 """
@@ -14,7 +14,7 @@ from typing import Any, Final
 __all__ = ["ANY", "SandboxPolicy"]
 
 ANY: Final = "*"
-"""In place of a name or prefix: all of them."""
+"""Wildcard: stands for every name, or as a prefix for every location."""
 
 _NAMES = ("environment", "scripts", "references", "extensions", "statistics")
 _TYPES = ("sources", "sinks", "mappers", "stores")
@@ -34,50 +34,50 @@ _LIMITS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxPolicy:
-    """What the text of an app may touch. ``SandboxPolicy()`` lets it touch nothing, and sets limits that fit one small app.
+    """What the text of an app may use. ``SandboxPolicy()`` allows nothing and sets limits that fit one small app.
 
-    What the text asks for beyond it is refused when the app is created, with its place (E340; scripts E330; limits E341).
-    In every set of names, and as the only prefix, ``"*"`` stands for all. :meth:`trusted` is the policy that allows
-    everything: the manager's where it is given none.
+    An app whose text needs more is rejected when it is created, with the location in the text (E340; scripts E330; limits
+    E341). In every set of names, and as the only prefix, ``"*"`` stands for all. :meth:`trusted` returns the policy that
+    allows everything; it is the default of the manager.
 
-    The boundary is that of the text: extensions that the host registers, and scripts that the policy allows, run with all
-    rights of the process, and computing time is not limited. ``docs/sandbox.md`` says more.
+    The policy restricts the text only: extensions registered by the host, and scripts that the policy allows, run with all
+    rights of the process. CPU time is not limited. See ``docs/sandbox.md``.
 
     Attributes:
-        environment: names of environment variables that ``${name}`` may stand for.
+        environment: names of the environment variables that ``${name}`` may read.
         scripts: languages of ``define function f[language]``. Python runs with all rights of the process.
-        sources: prefixes of places (URL, topic, file) by type of ``@source``. A URL must begin with the prefix and go on, if
-            at all, behind a ``/``; a topic must begin with it; a file must also be in one of ``folders``.
-        sinks: the same of ``@sink``. ``log`` also allows ``#log(...)``.
-        mappers: the same of ``@map``; built-in mappers touch nothing and are always allowed.
-        stores: the same of ``@store``.
-        references: names of the configuration that ``ref = 'name'`` may stand for. The type and the place that the
-            configuration gives are allowed with it, and the text can't replace them.
-        extensions: names (``namespace:name``) of extensions that may be loaded from installed packages. What the host
-            registers with the manager or with a decorator is allowed.
+        sources: allowed locations (prefixes of URLs, topics, files) by type of ``@source``. A URL must equal the prefix or
+            continue it after a ``/``; a topic must begin with it; a file must also be in one of ``folders``.
+        sinks: the same for ``@sink``. ``log`` also allows ``#log(...)``.
+        mappers: the same for ``@map``; built-in mappers use no resources and are always allowed.
+        stores: the same for ``@store``.
+        references: names of the manager's configuration that ``ref = 'name'`` may use. This allows the type and the location
+            set there, and the text cannot override them.
+        extensions: names (``namespace:name``) of extensions that may be loaded from installed packages. Extensions that the
+            host registers with the manager or with a decorator are always allowed.
         folders: where files may be read and written; symbolic links are followed when the app is created.
-        app_names: prefixes of ``@app:name``, by which state is saved and found again.
-        error_store: whether events that failed may be kept in the manager's error store.
-        statistics: reporters (``console``) of ``@app:statistics``.
-        max_text: characters of the app, and of an on-demand query.
-        max_queries: queries of the app, those of partitions and inner ones included.
-        max_partitions: partitions of the app.
-        max_events: events that one window, buffer, cache, counting state or output rate may be told to hold, and partial
-            matches that a pattern may hold where it does not say a lower number.
-        max_keys: keys that one ``group by`` or partition may hold, and distinct values of one group, where the text does not
-            say a lower number with ``@limit`` or ``@app:limits``. What a window ends by itself is left alone, and so are
-            incremental aggregations.
-        max_rows: rows that one table in memory may hold, likewise.
-        max_duration_ms: time that one window, pattern, absence or output rate may be told to span, in ms.
-        max_threads: workers of all ``@async`` streams together.
-        max_record_bytes: memory of the records in which windows, tables, patterns and buffers of the app hold events, all
-            together; texts and objects, to which they point, and the state of aggregates are not counted. An event that
-            needs more fails with a MemoryError.
+        app_names: allowed prefixes of ``@app:name``, the name under which state is saved and restored.
+        error_store: whether failed events may be stored in the manager's error store.
+        statistics: allowed reporters (``console``) of ``@app:statistics``.
+        max_text: maximum length of the app, and of an on-demand query, in characters.
+        max_queries: maximum number of queries of the app, including those of partitions and nested ones.
+        max_partitions: maximum number of partitions of the app.
+        max_events: maximum size of one window, buffer, cache, counting state or output rate, in events, and the default
+            limit of the partial matches of a pattern.
+        max_keys: default limit of the keys of one ``group by`` or partition, and of the distinct values of one group;
+            ``@limit`` and ``@app:limits`` can set a lower one. Groups that end with their window and incremental
+            aggregations are not limited.
+        max_rows: default limit of the rows of one table in memory; the same annotations can set a lower one.
+        max_duration_ms: maximum time span of one window, pattern, absence or output rate, in ms.
+        max_threads: maximum number of workers of all ``@async`` streams together.
+        max_record_bytes: maximum memory of the records in which windows, tables, patterns and buffers of the app hold
+            events, in total. The strings and objects to which records refer, and the state of aggregators, are not counted.
+            An event that needs more fails with a MemoryError.
 
-    A limit that is None does not limit.
+    A limit of None means no limit.
 
     Raises:
-        TypeError: a field is of another type than declared; a text in place of a set of texts, for instance.
+        TypeError: a field has another type than declared, such as a str instead of a set of str.
         ValueError: a limit is negative.
     """
 
@@ -111,17 +111,19 @@ class SandboxPolicy:
         for name in _TYPES:
             object.__setattr__(self, name, _by_type(name, getattr(self, name)))
         if type(self.error_store) is not bool:
-            raise TypeError(f"'error_store' of a SandboxPolicy is True or False, not {self.error_store!r}")
+            raise TypeError(
+                f"invalid 'error_store' of a SandboxPolicy: expected True or False, got {self.error_store!r}"
+            )
         for name in _LIMITS:
             limit = getattr(self, name)
             if limit is not None and type(limit) is not int:
-                raise TypeError(f"'{name}' of a SandboxPolicy is an int or None, not {limit!r}")
+                raise TypeError(f"invalid '{name}' of a SandboxPolicy: expected an int or None, got {limit!r}")
             if limit is not None and limit < 0:
-                raise ValueError(f"'{name}' of a SandboxPolicy must be 0 or more, not {limit}")
+                raise ValueError(f"invalid '{name}' of a SandboxPolicy: expected 0 or more, got {limit}")
 
     @classmethod
     def trusted(cls) -> SandboxPolicy:
-        """The policy that allows everything and limits nothing: for text that its host vouches for."""
+        """Return the policy that allows everything and limits nothing, for text that the host trusts."""
         everything: dict[str, Any] = {
             **dict.fromkeys(_NAMES, (ANY,)),
             **dict.fromkeys(_PREFIXES, (ANY,)),
@@ -141,18 +143,20 @@ def _made(values: dict[str, Any]) -> SandboxPolicy:
 
 def _texts(name: str, values: object) -> tuple[str, ...]:
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise TypeError(f"'{name}' of a SandboxPolicy holds several texts: write {{'...'}}, not {values!r}")
+        raise TypeError(f"invalid '{name}' of a SandboxPolicy: expected a set of str such as {{'...'}}, got {values!r}")
     texts = tuple(str(text) if isinstance(text, PathLike) else text for text in values)
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"'{name}' of a SandboxPolicy holds texts, not {text!r}")
+            raise TypeError(f"invalid item of '{name}' of a SandboxPolicy: expected a str, got {text!r}")
     return texts
 
 
 def _by_type(name: str, values: object) -> Mapping[str, tuple[str, ...]]:
     if not isinstance(values, Mapping):
-        raise TypeError(f"'{name}' of a SandboxPolicy holds prefixes by type: {{'type': ('prefix',)}}, not {values!r}")
+        raise TypeError(
+            f"invalid '{name}' of a SandboxPolicy: expected prefixes by type such as {{'type': ('prefix',)}}, got {values!r}"
+        )
     for key in values:
         if not isinstance(key, str):
-            raise TypeError(f"a type in '{name}' of a SandboxPolicy is a text, not {key!r}")
+            raise TypeError(f"invalid type in '{name}' of a SandboxPolicy: expected a str, got {key!r}")
     return MappingProxyType({key: _texts(f"{name}[{key!r}]", prefixes) for key, prefixes in values.items()})

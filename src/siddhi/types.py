@@ -8,7 +8,7 @@ __all__ = ["AttributeType"]
 
 
 class AttributeType(Enum):
-    """The seven attribute types; the value is the SiddhiQL word.
+    """The seven attribute types; the value is the SiddhiQL keyword.
 
     ``INT`` is a 32-bit and ``LONG`` a 64-bit two's complement integer, ``FLOAT`` an IEEE single and ``DOUBLE`` an IEEE
     double; every type is nullable (``None`` in Python).

@@ -47,7 +47,7 @@ def test_the_last_argument_may_repeat() -> None:
     @extension.function("f", args=(INT,), repeat=Repeat.ONE_OR_MORE, returns=INT, registry=registry)
     def f(*values: int) -> int: ...
 
-    with pytest.raises(ExtensionError, match="does not take"):
+    with pytest.raises(ExtensionError, match="does not accept"):
 
         @extension.function("g", args=(INT,), repeat=Repeat.ONE_OR_MORE, returns=INT, registry=registry)
         def g(value: int) -> int: ...
@@ -96,7 +96,7 @@ def test_mistakes_fail_when_declared() -> None:
         extension.function("f", args=(INT, INT), returns=INT, registry=registry)(lambda a: a)
     with pytest.raises(ExtensionError, match="declared with 0 argument"):
         extension.function("f", returns=INT, registry=registry)(lambda a: a)
-    with pytest.raises(ExtensionError, match="requires keywords"):
+    with pytest.raises(ExtensionError, match="requires keyword arguments"):
         extension.function("f", returns=INT, registry=registry)(lambda *, a: a)
     with pytest.raises(ExtensionError, match="is not an attribute type: 'int'"):
         extension.function("f", args=("int",), returns=INT, registry=registry)(lambda a: a)  # type: ignore[arg-type]

@@ -54,10 +54,10 @@ def test_names_are_those_of_no_function_and_no_built_in() -> None:
     registry = Registry(builtin_registry())
     declare = {"args": (DOUBLE,), "returns": DOUBLE, "registry": registry}
     for taken, holder in (("sum", "incremental aggregator 'sum'"), ("coalesce", "function 'coalesce'")):
-        with pytest.raises(ExtensionError, match=f"held by {holder}"):
+        with pytest.raises(ExtensionError, match=f"taken by {holder}"):
             extension.incremental_aggregator(taken, **declare)(total)
     extension.incremental_aggregator("total", **declare)(total)
-    with pytest.raises(ExtensionError, match="held by incremental aggregator 'total'"):
+    with pytest.raises(ExtensionError, match="taken by incremental aggregator 'total'"):
         extension.function("total", **declare)(lambda x: x)
 
     @extension.aggregator("total", **declare)  # a query calls this one
@@ -79,9 +79,9 @@ def test_mistakes_fail_when_declared() -> None:
 
     with pytest.raises(ExtensionError, match=r"declared with 2 argument\(s\)"):
         declare(args=(DOUBLE, INT))
-    with pytest.raises(ExtensionError, match="returns must be an attribute type"):
+    with pytest.raises(ExtensionError, match="'returns' must be an attribute type"):
         declare(returns="double")
-    with pytest.raises(ExtensionError, match="argument 'p' can be an attribute only"):
+    with pytest.raises(ExtensionError, match="argument 'p' must accept attributes"):
         declare(args=(Parameter("p", frozenset({DOUBLE}), dynamic=False),))
 
 

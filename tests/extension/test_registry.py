@@ -62,14 +62,14 @@ def test_kinds_do_not_mix() -> None:
 def test_a_second_holder_is_refused_and_the_first_named() -> None:
     registry = Registry()
     registry.register(a_function("f", implementation=len, native=None))
-    with pytest.raises(ExtensionError, match=r"function 'f' .*held by function 'f' \(builtins\.len\)"):
+    with pytest.raises(ExtensionError, match=r"function 'f' .*taken by function 'f' \(builtins\.len\)"):
         registry.register(a_function("f", implementation=max, native=None))
 
 
 def test_functions_and_aggregators_share_their_names() -> None:
     registry = Registry()
     registry.register(a_function("f"))
-    with pytest.raises(ExtensionError, match="held by function 'f'"):
+    with pytest.raises(ExtensionError, match="taken by function 'f'"):
         registry.register(an_aggregator("f"))
 
 
@@ -81,7 +81,7 @@ def test_a_window_may_be_called_like_a_function() -> None:
 
 def test_built_ins_are_held_too() -> None:
     registry = Registry(builtin_registry())
-    with pytest.raises(ExtensionError, match="held by function 'cast' \\(built in\\)"):
+    with pytest.raises(ExtensionError, match="taken by function 'cast' \\(built in\\)"):
         registry.register(a_function("cast"))
 
 
@@ -107,13 +107,13 @@ def test_the_same_definition_may_register_again() -> None:
     [
         (a_function("two words"), "is not a name"),
         (a_function("f", "2d"), "is not a name"),
-        (a_function(native=None), "native kernel or an implementation"),
-        (a_function(implementation=len), "native kernel or an implementation"),
+        (a_function(native=None), "needs either 'native' or 'implementation'"),
+        (a_function(implementation=len), "needs either 'native' or 'implementation'"),
         (a_function(native=None, implementation=3), "cannot be called"),
-        (a_function(returns="double"), "returns must be"),
+        (a_function(returns="double"), "'returns' must be"),
         (a_function(overloads=()), "declares no overload"),
         (a_function(overloads=(Overload((Parameter("x", frozenset()),)),)), "accepts no attribute type"),
-        (a_function(overloads=(Overload((), Repeat.ZERO_OR_MORE),)), "nothing to repeat"),
+        (a_function(overloads=(Overload((), Repeat.ZERO_OR_MORE),)), "without parameters can't repeat"),
         (an_aggregator(native=None, implementation=object), r"lacks add, remove, reset, value\(\)"),
     ],
 )

@@ -99,5 +99,5 @@ def test_the_window_among_the_handlers():
 def test_names_of_output_attributes():
     assert OutputAttribute(Variable("a", "S")).name == "a"
     assert OutputAttribute(Variable("a"), "b").name == "b"
-    with pytest.raises(ValueError, match="no name of its own"):
+    with pytest.raises(ValueError, match="a name only if"):
         _ = OutputAttribute(Constant(1, AttributeType.INT)).name

@@ -153,7 +153,7 @@ def declare(
     """
     names = [option.name.lower() for option in options]
     if len(set(names)) != len(names):
-        raise ExtensionError(f"{kind.title} '{name}' has an option twice")
+        raise ExtensionError(f"{kind.title} '{name}' declares an option twice")
     namespace, colon, plain = name.rpartition(":")
     if colon and not namespace:
         raise ExtensionError(f"'{name}' has an empty namespace")

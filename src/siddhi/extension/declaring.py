@@ -102,7 +102,11 @@ def check_signature(name: str, implementation: Any, count: int, repeat: Repeat) 
     variadic = any(formal.kind is Formal.VAR_POSITIONAL for formal in formals)
     required = sum(1 for formal in positional if formal.default is Formal.empty)
     if any(formal.kind is Formal.KEYWORD_ONLY and formal.default is Formal.empty for formal in formals):
-        raise ExtensionError(f"'{name}': arguments come by position, but the implementation requires keywords")
+        raise ExtensionError(
+            f"'{name}': arguments are passed by position, but the implementation requires keyword arguments"
+        )
     least = count - 1 if repeat is Repeat.ZERO_OR_MORE else count
     if required > least or (len(positional) < count and not variadic) or (repeat is not Repeat.NO and not variadic):
-        raise ExtensionError(f"'{name}' is declared with {count} argument(s), which its implementation does not take")
+        raise ExtensionError(
+            f"'{name}' is declared with {count} argument(s), but its implementation does not accept them"
+        )

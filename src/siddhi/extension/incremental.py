@@ -35,13 +35,13 @@ class BaseAttribute:
     """One value that the rows of an aggregation store.
 
     Attributes:
-        name: of the attribute, as the tables of the aggregation have it. Aggregators that give one name share what is kept;
-            it must be the same.
-        type: of it: ``count`` is a long, ``sum`` a long of int and long and a double of float and double, anything else
-            what its initial value is.
+        name: the name of the attribute in the tables of the aggregation. Aggregators with base attributes of the same name
+            share the stored value, so these must be equal.
+        type: the type of the attribute: long for ``count``; long (of int and long) or double (of float and double) for
+            ``sum``; otherwise the type of the initial value.
         aggregator: how values are merged.
-        initial: what one event gives: SiddhiQL over the attributes that the aggregator is called with, as text or as an
-            object; None for ``count``, where it is 1.
+        initial: the value for one event: SiddhiQL over the arguments of the aggregator, as text or as an object; None for
+            ``count``, where it is 1.
     """
 
     name: str
@@ -78,7 +78,7 @@ def incremental_aggregator(
     :class:`IncrementalAttributeAggregator`. A ValueError rejects the app; its second argument is the hint.
 
     Args:
-        name: ``namespace:name`` or ``name``; that of the kind, ``incrementalAggregator:name``, is left out in apps.
+        name: ``namespace:name`` or ``name``; apps can omit the namespace ``incrementalAggregator``.
         args: types of the arguments, which are attributes.
         returns: type of the final expression.
         description: for the reference page; by default the docstring of the function.
@@ -93,7 +93,7 @@ def incremental_aggregator(
         formals = parameters(name, args, implementation)
         for formal in formals:
             if not formal.dynamic or formal.event_only:
-                raise ExtensionError(f"'{name}': argument '{formal.name}' can be an attribute only")
+                raise ExtensionError(f"'{name}': argument '{formal.name}' must accept attributes")
         check_signature(name, implementation, len(args), Repeat.NO)
         namespace, plain = split(name)
         metadata = IncrementalAggregatorMetadata(

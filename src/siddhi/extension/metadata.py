@@ -1,7 +1,7 @@
 """The metadata of an extension: name, parameters, types, and its implementation.
 
-One registry serves built-ins and users' extensions alike (registry.py). ``native`` names a kernel of the compiled core;
-extensions written in Python have an ``implementation`` instead. Exactly one of the two is set.
+The registry treats built-ins and users' extensions alike (registry.py). ``native`` names an implementation in the compiled
+core; extensions written in Python have an ``implementation`` instead. Exactly one of the two is set.
 """
 
 from __future__ import annotations
@@ -161,18 +161,18 @@ class StreamProcessorMetadata(StreamFunctionMetadata):
 
 @frozen(kw_only=True)
 class WindowMetadata(ExtensionMetadata):
-    """A window. A Python implementation is a class as that of a stream processor, perhaps with events().
+    """A window. A Python implementation is a class like that of a stream processor, optionally with events().
 
     Attributes:
-        batch: releases whole batches, announced by RESET.
-        emits_reset: sends RESET events.
-        expires: what comes out of it comes out again, as EXPIRED.
-        expires_passed: an event expires only after it has passed as CURRENT, and once at the most.
-        clock_driven: uses timers of the app clock.
-        searchable: its content can be joined and queried.
-        reads_event: it looks at every attribute of the event, not at its arguments only.
-        takes_condition: its first argument is the text of a condition over the events it holds.
-        takes_cron: its first argument is a cron text.
+        batch: it emits batches, each preceded by RESET.
+        emits_reset: it emits RESET events.
+        expires: it emits each CURRENT event again as EXPIRED.
+        expires_passed: an event expires only after it was emitted as CURRENT, and at most once.
+        clock_driven: it uses timers of the app clock.
+        searchable: joins and on-demand queries can read its events.
+        reads_event: it reads every attribute of the event, not only its arguments.
+        takes_condition: its first argument is the text of a condition over its events.
+        takes_cron: its first argument is a cron expression.
     """
 
     title: ClassVar[str] = "window"
@@ -190,9 +190,9 @@ class WindowMetadata(ExtensionMetadata):
 
     @property
     def takes_away(self) -> bool:
-        """Whether EXPIRED events come whatever a query puts out: they take away from aggregates, where no RESET does."""
+        """Whether aggregates need its EXPIRED events, whatever the query emits, because no RESET clears them."""
         if self.implementation is not None:
-            return self.expires  # what a user's window does is known only when it has done it
+            return self.expires  # the behaviour of a user's window is not known in advance
         return self.expires and not (self.batch and self.emits_reset)
 
 

@@ -3,9 +3,9 @@
     @extension.stream_processor("my:deduplicate", args=(STRING, Parameter("period", TIME, dynamic=False)))
     class Deduplicate:
         def __init__(self, context): ...
-        def process(self, event, key, period): ...   # answers with an Event, several, or None
+        def process(self, event, key, period): ...   # returns an Event, an iterable of events, or None
 
-An app makes one object per use and partition key. Events come and go as :class:`siddhi.Event`.
+An app creates one object per use and partition key. Events are passed as :class:`siddhi.Event`.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class ProcessorContext(Protocol):
     def now(self) -> int: ...
 
     def schedule(self, when: int) -> None:
-        """Have ``on_timer(when)`` called when the app's clock reaches a time (ms); once, however often it is asked for.
+        """Schedule one call of ``on_timer(when)`` at a time of the app clock (ms), even if scheduled repeatedly.
 
-        A time that ``on_timer`` asks for is after the one it was called for.
+        A time that is scheduled in ``on_timer`` must be later than its argument.
         """
 
 
@@ -86,27 +86,27 @@ def stream_processor(
     example: str = "",
     registry: Registry | None = None,
 ) -> Callable[[_C], _C]:
-    """Declare a stream processor, used as ``from S#ns:name(...)``: it may pass, change, add, drop or delay events.
+    """Declare a stream processor, used as ``from S#ns:name(...)``: it can pass, change, add, drop or delay events.
 
-    The class is made with a :class:`ProcessorContext`, once per use and partition key. ``process(event, *values)`` gets
-    every event and answers with an Event, an iterable of them, or None; so do ``on_timer(time)``, where it has
-    scheduled a time, and ``end_chunk()``, which is called behind events that came together. ``snapshot()`` and
-    ``restore(state)`` give and take the state (built-in types, events, deques); without them it is the object's attributes.
+    The class is instantiated with a :class:`ProcessorContext`, once per use and partition key. ``process(event, *values)``
+    receives every event and returns an Event, an iterable of events, or None. So do the optional ``on_timer(time)``, called
+    at scheduled times, and ``end_chunk()``, called after the events of a chunk. ``snapshot()`` returns the state (built-in
+    types, events, deques) and ``restore(state)`` sets it; without them the state is the attributes of the object.
 
     Args:
         name: ``namespace:name``.
         args: types of the arguments.
         repeat: whether the last argument can repeat.
-        appends: attributes it adds: their values stand behind those of the events it answers with. Also a function of
-            the argument types and the literals.
-        check: called with the argument types and the literals (None for others) when an app is created; raises
-            ValueError with what is wrong and, as a second argument, a hint.
-        description: for the reference page; the class's docstring where there is none.
+        appends: attributes it appends; returned events have their values at the end. Or a function of the argument types
+            and the literals that returns the attributes.
+        check: called with the argument types and the literals (None for others) when an app is created; it can raise
+            ValueError with a message and, as a second argument, a hint.
+        description: for the reference page; by default the docstring of the class.
         example: for the reference page.
-        registry: that knows it; that of the process where there is none.
+        registry: the registry to add it to; None: that of the process.
 
     Raises:
-        ExtensionError: name, arguments or methods are wrong, or the name is taken.
+        ExtensionError: name, arguments or methods are invalid, or the name is taken.
     """
 
     def declare(implementation: _C) -> _C:
@@ -141,20 +141,20 @@ def window(
 ) -> Callable[[_C], _C]:
     """Declare a window, used as ``from S#window.ns:name(...)`` and ``define window W (...) ns:name(...)``.
 
-    The class is one as for :func:`stream_processor`; it answers with the events that pass, with those that leave
-    (``Event(time, event.data, is_expired=True)``), and with :data:`RESET` in between where it forgets. Where it has
-    ``events()``, joins and on-demand queries find these in it, in this order.
+    The class is like that of :func:`stream_processor`. It returns current events, expired events
+    (``Event(time, event.data, is_expired=True)``), and :data:`RESET` where the aggregators start again. With an optional
+    method ``events()``, joins and on-demand queries can read the window; they see the returned events in order.
 
     Args:
         name: ``namespace:name``.
-        args: types of the arguments; what is not a literal is evaluated for each event.
+        args: types of the arguments; arguments that are not literals are evaluated for each event.
         repeat: whether the last argument can repeat.
-        batch: what one call answers with is a chunk of its own, also where several events came together: an aggregating
-            query puts out one event for it, or one per group.
-        check, description, example, registry: as of a stream processor.
+        batch: whether the result of each call is a separate chunk, even within one chunk of input: an aggregating query
+            then emits one event per result, or one per group.
+        check, description, example, registry: as in :func:`stream_processor`.
 
     Raises:
-        ExtensionError: name, arguments or methods are wrong, or the name is taken.
+        ExtensionError: name, arguments or methods are invalid, or the name is taken.
     """
 
     def declare(implementation: _C) -> _C:
@@ -181,10 +181,10 @@ def window(
 
 
 def _overload(name: str, args: Sequence[ArgumentSpec], repeat: Repeat, implementation: type) -> Overload:
-    """The way to call it, once its methods are found to fit.
+    """Check the methods of the class and return its overload.
 
     Raises:
-        ExtensionError: they do not.
+        ExtensionError: a method is missing or does not accept the declared arguments.
     """
     process = getattr(implementation, "process", None)
     if process is None:
@@ -193,9 +193,9 @@ def _overload(name: str, args: Sequence[ArgumentSpec], repeat: Repeat, implement
     if hasattr(implementation, "on_timer"):
         check_signature(f"{name}.on_timer", implementation.on_timer, 2, Repeat.NO)
     if hasattr(implementation, "snapshot") is not hasattr(implementation, "restore"):
-        raise ExtensionError(f"'{name}' has one of snapshot() and restore(), but not the other")
+        raise ExtensionError(f"'{name}' must define both snapshot() and restore(), or neither")
     try:
         check_signature(name, implementation, 1, Repeat.NO)
     except ExtensionError:
-        raise ExtensionError(f"'{name}' is made with a ProcessorContext, which its constructor does not take") from None
+        raise ExtensionError(f"'{name}': the constructor must take one argument, the ProcessorContext") from None
     return Overload(parameters(name, args, process, 2), repeat)

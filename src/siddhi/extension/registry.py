@@ -1,8 +1,8 @@
-"""Where extensions are found: one registry per manager, over the one of the process, over the built-ins.
+"""The registries of extensions: one per manager, based on that of the process, which is based on the built-ins.
 
-Names are case-sensitive and have one holder: a second registration is refused and names the first. Installed packages may
-offer extensions through entry points; they are looked up the first time a name is not found here, and only those whose
-entry point is called like the namespace, the name, or ``namespace.name`` are loaded.
+Names are case-sensitive and unique: a second registration is rejected with an error that names the first. Installed
+packages can provide extensions through entry points. They are searched when a name is not registered, and only entry points
+called like the namespace, the name, or ``namespace.name`` are loaded.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Registry:
     """Extensions by kind, namespace and name.
 
     Args:
-        base: asked for what this registry does not hold.
-        entry_points: also look at what installed packages offer.
+        base: the registry to search for names that are not registered here.
+        entry_points: whether to search the entry points of installed packages.
     """
 
     def __init__(self, base: Registry | None = None, *, entry_points: bool = False) -> None:
@@ -85,10 +85,10 @@ class Registry:
         }
 
     def register(self, metadata: ExtensionMetadata, *, replace: bool = False) -> None:
-        """Add an extension; ``replace`` lets it take the place of (or hide) one that has its name.
+        """Add an extension; with ``replace`` it replaces (or hides) one of the same name.
 
         Raises:
-            ExtensionError: the metadata contradicts itself, or the name is taken.
+            ExtensionError: the metadata is inconsistent, or the name is taken.
         """
         kind = type(metadata)
         if kind not in self._held:
@@ -98,22 +98,22 @@ class Registry:
             holder = self._holder(metadata)
             if holder is not None and not _same_origin(holder, metadata):
                 raise ExtensionError(
-                    f"{metadata.title} '{metadata.full_name}' cannot be registered: the name is held by "
-                    f"{holder.title} '{holder.full_name}' ({_origin(holder)})"
+                    f"{metadata.title} '{metadata.full_name}' cannot be registered: the name is taken by "
+                    f"{holder.title} '{holder.full_name}' ({_origin(holder)}); choose another name"
                 )
         self._held[kind][metadata.namespace, metadata.name] = metadata
 
     def find(self, kind: type[_M], namespace: str | None, name: str) -> _M | None:
-        """The extension of this kind and name, or None."""
+        """Return the extension of this kind and name, or None."""
         found = self._found(kind, namespace, name, None)
         return found if isinstance(found, kind) else None
 
     def without_offered(self, allowed: Iterable[str]) -> Registry:
-        """This registry without what installed packages offer, but for the full names in ``allowed``."""
+        """Return a view of this registry in which extensions of installed packages exist only if ``allowed`` names them."""
         return _Permitted(self, frozenset(allowed))
 
     def is_offered(self, full_name: str, *kinds: type[ExtensionMetadata]) -> bool:
-        """Whether an installed package offers an extension of one of these kinds and this name; it is not loaded."""
+        """Return whether an installed package provides an extension of one of these kinds and this name; load nothing."""
         namespace, _, name = full_name.rpartition(":")
         here = self._entry_points and any(
             (namespace or None, name) in self._loaded[kind] or self._offering(kind, namespace or None, name)
@@ -124,7 +124,10 @@ class Registry:
     def _found(
         self, kind: type[ExtensionMetadata], namespace: str | None, name: str, allowed: frozenset[str] | None
     ) -> ExtensionMetadata | None:
-        """What :meth:`find` finds; ``allowed``: full names of what packages offer that may be found, None for all."""
+        """Find like :meth:`find`; of extensions of installed packages only those whose full name is in ``allowed``.
+
+        ``allowed`` None allows all.
+        """
         may_load = allowed is None or (name if namespace is None else f"{namespace}:{name}") in allowed
         found = None
         if may_load or (namespace, name) not in self._loaded[kind]:
@@ -137,37 +140,37 @@ class Registry:
         return found
 
     def function(self, namespace: str | None, name: str) -> FunctionMetadata | None:
-        """The scalar function of this name, or None."""
+        """Return the scalar function of this name, or None."""
         return self.find(FunctionMetadata, namespace, name)
 
     def aggregator(self, namespace: str | None, name: str) -> AggregatorMetadata | None:
-        """The attribute aggregator of this name, or None."""
+        """Return the attribute aggregator of this name, or None."""
         return self.find(AggregatorMetadata, namespace, name)
 
     def incremental_aggregator(self, namespace: str | None, name: str) -> IncrementalAggregatorMetadata | None:
-        """The incremental aggregator of this name, or None."""
+        """Return the incremental aggregator of this name, or None."""
         return self.find(IncrementalAggregatorMetadata, namespace, name)
 
     def stream_function(self, namespace: str | None, name: str) -> StreamFunctionMetadata | None:
-        """The stream function or processor of this name, or None."""
+        """Return the stream function or processor of this name, or None."""
         function = self.find(StreamFunctionMetadata, namespace, name)
         return function if function is not None else self.find(StreamProcessorMetadata, namespace, name)
 
     def window(self, namespace: str | None, name: str) -> WindowMetadata | None:
-        """The window of this name, or None."""
+        """Return the window of this name, or None."""
         return self.find(WindowMetadata, namespace, name)
 
     def script_language(self, name: str) -> ScriptLanguageMetadata | None:
-        """The script language of this name, or None; languages alone are found in any case (``[Python]``)."""
+        """Return the script language of this name, or None; unlike other names it is case-insensitive (``[Python]``)."""
         return self.find(ScriptLanguageMetadata, None, name) or self.find(ScriptLanguageMetadata, None, name.lower())
 
     def connector(self, kind: type[_K], name: str) -> _K | None:
-        """The source, sink, mapper, strategy or store called ``name`` or ``namespace:name``, or None."""
+        """Return the source, sink, mapper, strategy or store called ``name`` or ``namespace:name``, or None."""
         namespace, _, plain = name.rpartition(":")
         return self.find(kind, namespace if namespace not in ("", kind.default_namespace) else None, plain)
 
     def all(self, kind: type[_M]) -> Iterator[_M]:
-        """Every extension of this kind that is registered here or in a base (entry points only once loaded)."""
+        """Yield every extension of this kind that is registered here or in a base, including loaded entry points."""
         if self._base is not None:
             for found in self._base.all(kind):
                 if (found.namespace, found.name) not in self._held[kind]:
@@ -177,11 +180,11 @@ class Registry:
                 yield held
 
     def names(self, *kinds: type[ExtensionMetadata]) -> list[str]:
-        """Full names of every extension of these kinds, sorted."""
+        """Return the full names of all extensions of these kinds, sorted."""
         return sorted({metadata.full_name for kind in kinds for metadata in self.all(kind)})
 
     def _holder(self, metadata: ExtensionMetadata) -> ExtensionMetadata | None:
-        """Who holds the name. Kinds that are called alike share their names."""
+        """Return the extension that has the name, or None. Kinds with the same call syntax share their names."""
         kind = type(metadata)
         kinds = dict.fromkeys((kind, *(other for alike in _CALLED_ALIKE if kind in alike for other in alike)))
         registry: Registry | None = self
@@ -194,7 +197,7 @@ class Registry:
         return None
 
     def _load_offered(self, kind: type[ExtensionMetadata], namespace: str | None, name: str) -> None:
-        """Load the entry points that may hold this name; each is loaded once."""
+        """Load the entry points that may provide this name, each of them once."""
         for entry_point in self._offering(kind, namespace, name):
             self._offered[kind].remove(entry_point)
             before = {kind: set(held) for kind, held in self._held.items()}
@@ -204,14 +207,14 @@ class Registry:
             except Exception as error:
                 raise ExtensionError(f"entry point '{entry_point.group}: {entry_point}' cannot be loaded") from error
             finally:
-                # Also what decorators registered while its module was imported.
+                # Includes the extensions that decorators registered during the import of the module.
                 for each, held in self._held.items():
                     self._loaded[each] |= set(held) - before[each]
 
     def _offering(self, kind: type[ExtensionMetadata], namespace: str | None, name: str) -> list[Any]:
-        """The entry points that may hold this name and are not loaded yet."""
+        """Return the entry points that may provide this name and are not loaded yet."""
         if kind not in self._offered:
-            # Reading the metadata of all installed packages takes milliseconds: only when a name is missing.
+            # Reading the metadata of all installed packages takes milliseconds, so do it only if a name is missing.
             from importlib.metadata import entry_points
 
             self._offered[kind] = list(entry_points(group=ENTRY_POINT_GROUPS[kind]))
@@ -220,7 +223,7 @@ class Registry:
 
 
 class _Permitted(Registry):
-    """Another registry without what installed packages offer, but for the full names that are allowed."""
+    """A view of a registry in which extensions of installed packages exist only if their full name is allowed."""
 
     def __init__(self, base: Registry, allowed: frozenset[str]) -> None:
         super().__init__(base)
@@ -236,9 +239,9 @@ class _Permitted(Registry):
 
 @cache
 def builtin_registry() -> Registry:
-    """The registry of everything built in."""
+    """Return the registry of the built-ins."""
     registry = Registry()
-    # By name, as an entry point is: the library builds on this package, not the other way round.
+    # Import by name: the library imports this package, so it can't be imported here statically.
     for metadata in importlib.import_module("siddhi.library").built_in():
         registry.register(metadata)
     return registry
@@ -246,15 +249,15 @@ def builtin_registry() -> Registry:
 
 @cache
 def shared_registry() -> Registry:
-    """The registry of the process: built-ins, what decorators registered, and what installed packages offer."""
+    """Return the registry of the process: built-ins, decorated extensions, and those of installed packages."""
     return Registry(builtin_registry(), entry_points=True)
 
 
 def metadata_of(source: Any) -> Iterable[ExtensionMetadata]:
-    """The metadata in an object: metadata itself, something decorated, a module or a collection of those.
+    """Return the metadata in an object: metadata, a decorated object, or a module or collection of these.
 
     Raises:
-        ExtensionError: there is none.
+        ExtensionError: the object contains no metadata.
     """
     if isinstance(source, ExtensionMetadata):
         return (source,)
@@ -275,18 +278,22 @@ def metadata_of(source: Any) -> Iterable[ExtensionMetadata]:
 
 
 def _check(metadata: ExtensionMetadata) -> None:
-    """Refuse metadata that could not work."""
+    """Check that metadata is complete and consistent.
+
+    Raises:
+        ExtensionError: it is not.
+    """
     what = f"{metadata.title} '{metadata.full_name}'"
     for part in (metadata.name,) if metadata.namespace is None else (metadata.namespace, metadata.name):
         if not _NAME.match(part):
-            raise ExtensionError(f"{what}: '{part}' is not a name (letters, digits and _, no digit first)")
+            raise ExtensionError(f"{what}: '{part}' is not a name (letters, digits and _; not beginning with a digit)")
     if (metadata.native is None) == (metadata.implementation is None):
-        raise ExtensionError(f"{what} needs either a native kernel or an implementation")
+        raise ExtensionError(f"{what} needs either 'native' or 'implementation'")
     if metadata.implementation is not None and not callable(metadata.implementation):
         raise ExtensionError(f"{what}: the implementation {metadata.implementation!r} cannot be called")
     waits = list(asynchronous_methods(metadata.implementation))
     if waits:
-        raise ExtensionError(f"{what} can't be asynchronous, since nobody awaits {' and '.join(waits)}()")
+        raise ExtensionError(f"{what} can't be asynchronous, since the engine does not await {' and '.join(waits)}()")
     if isinstance(metadata, AggregatorMetadata) and metadata.implementation is not None:
         missing = [name for name in ("add", "remove", "reset", "value") if not hasattr(metadata.implementation, name)]
         if missing:
@@ -297,7 +304,7 @@ def _check(metadata: ExtensionMetadata) -> None:
     if isinstance(metadata, (FunctionMetadata, AggregatorMetadata, IncrementalAggregatorMetadata)) and not (
         isinstance(metadata.returns, AttributeType) or callable(metadata.returns)
     ):
-        raise ExtensionError(f"{what}: returns must be an attribute type or a function, not {metadata.returns!r}")
+        raise ExtensionError(f"{what}: 'returns' must be an attribute type or a function, not {metadata.returns!r}")
     if isinstance(metadata, ConnectorMetadata) and metadata.implementation is not None:
         missing = [name for name in metadata.methods if not hasattr(metadata.implementation, name)]
         if missing:
@@ -310,18 +317,18 @@ def _check(metadata: ExtensionMetadata) -> None:
             if not parameter.types or not all(isinstance(type_, AttributeType) for type_ in parameter.types):
                 raise ExtensionError(f"{what}: parameter '{parameter.name}' accepts no attribute type")
         if not names and (overload.repeat is not type(overload.repeat).NO):
-            raise ExtensionError(f"{what}: nothing to repeat in an overload without parameters")
+            raise ExtensionError(f"{what}: an overload without parameters can't repeat its last one")
 
 
 def _same_origin(holder: ExtensionMetadata, metadata: ExtensionMetadata) -> bool:
-    """Whether the same definition is registered again (a module reloaded, a notebook cell run twice)."""
+    """Return whether the same definition is registered again, as by a reloaded module or notebook cell."""
     if type(holder) is not type(metadata) or holder.implementation is None or metadata.implementation is None:
         return holder is metadata
     return _origin(holder) == _origin(metadata)
 
 
 def _origin(metadata: ExtensionMetadata) -> str:
-    """Where an extension comes from, for messages."""
+    """Return where an extension comes from, for error messages."""
     if metadata.implementation is None:
         return "built in"
     implementation = metadata.implementation

@@ -1,4 +1,4 @@
-"""Everything built in, declared as extensions are: metadata here, kernels in the compiled core."""
+"""The built-ins, declared like extensions: metadata here, implementations in the compiled core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["built_in"]
 
 
 def built_in() -> Iterator[ExtensionMetadata]:
-    """The metadata of every built-in."""
+    """Yield the metadata of every built-in."""
     yield from FUNCTIONS
     yield from AGGREGATORS
     yield from INCREMENTAL_AGGREGATORS

@@ -29,7 +29,7 @@ def _declare(
     parameter: str = "arg",
     bare: bool = False,
 ) -> AggregatorMetadata:
-    """An aggregator of one argument; ``bare``: it may also be called without."""
+    """Return the metadata of an aggregator of one argument, which is optional with ``bare``."""
     one = Overload((Parameter(parameter, accepted),))
     return AggregatorMetadata(
         name=name,
@@ -48,14 +48,18 @@ AGGREGATORS: tuple[AggregatorMetadata, ...] = (
     ),
     _declare("count", ANY, AttributeType.LONG, "The number of events, null values included.", bare=True),
     _declare("distinctCount", ANY, AttributeType.LONG, "The number of distinct values; null is one of them."),
-    _declare("min", NUMERIC, _same, "The least value held that is not null."),
-    _declare("max", NUMERIC, _same, "The greatest value held that is not null."),
-    _declare("minForever", NUMERIC, _same, "The least value since the last reset; what expires stays counted."),
-    _declare("maxForever", NUMERIC, _same, "The greatest value since the last reset; what expires stays counted."),
+    _declare("min", NUMERIC, _same, "The minimum of the current values; null is ignored."),
+    _declare("max", NUMERIC, _same, "The maximum of the current values; null is ignored."),
+    _declare(
+        "minForever", NUMERIC, _same, "The minimum since the last reset, expired events included; null is ignored."
+    ),
+    _declare(
+        "maxForever", NUMERIC, _same, "The maximum since the last reset, expired events included; null is ignored."
+    ),
     _declare(
         "stdDev", NUMERIC, AttributeType.DOUBLE, "The population standard deviation; null where there are no values."
     ),
-    _declare("and", BOOL, AttributeType.BOOL, "Whether at least one true and no false is held."),
-    _declare("or", BOOL, AttributeType.BOOL, "Whether at least one true is held."),
-    _declare("unionSet", OBJECT, AttributeType.OBJECT, "The union of the sets held.", parameter="set"),
+    _declare("and", BOOL, AttributeType.BOOL, "True if at least one current value is true and none is false."),
+    _declare("or", BOOL, AttributeType.BOOL, "True if at least one current value is true."),
+    _declare("unionSet", OBJECT, AttributeType.OBJECT, "The union of the current sets.", parameter="set"),
 )

@@ -20,21 +20,21 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
     SourceMetadata(
         name="inMemory",
         native="inMemory",
-        options=(ConnectorOption("topic", "what it subscribes to", place="name"),),
-        description="Takes what is published to a topic of the process, in the thread of the publisher.",
+        options=(ConnectorOption("topic", "the topic to subscribe to", place="name"),),
+        description="Receives the messages published to a topic of the process, in the thread of the publisher.",
         example="@source(type = 'inMemory', topic = 'trades', @map(type = 'passThrough'))\n"
         "define stream Trades (symbol string, price double);",
     ),
     SourceMapperMetadata(
         name="passThrough",
         native="passThrough",
-        description="Takes an event, a list of events, or a list of values as they are.",
+        description="Passes on an event, a list of events, or a list of values unchanged.",
     ),
     SinkMetadata(
         name="inMemory",
         native="inMemory",
-        options=(ConnectorOption("topic", "where it publishes", required=True, dynamic=True, place="name"),),
-        description="Publishes to a topic of the process: subscribers are called at once, in order of subscription.",
+        options=(ConnectorOption("topic", "the topic to publish to", required=True, dynamic=True, place="name"),),
+        description="Publishes to a topic of the process. Subscribers are called synchronously, in order of subscription.",
         example="@sink(type = 'inMemory', topic = 'alerts_{{symbol}}', @map(type = 'passThrough'))\n"
         "define stream Alerts (symbol string, price double);",
     ),
@@ -42,33 +42,33 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         name="log",
         native="log",
         options=(
-            ConnectorOption("priority", "TRACE, DEBUG, INFO, WARN, ERROR, FATAL or OFF; INFO where it is not given"),
-            ConnectorOption("prefix", "text in front; '<app> : <stream>' where it is not given"),
+            ConnectorOption("priority", "TRACE, DEBUG, INFO, WARN, ERROR, FATAL or OFF; default: INFO"),
+            ConnectorOption("prefix", "prefix of the log line; default: '<app> : <stream>'"),
         ),
-        description="Logs what it is given.",
+        description="Logs each payload.",
         example="@sink(type = 'log', prefix = 'alert') define stream Alerts (symbol string, price double);",
     ),
     SinkMapperMetadata(
         name="passThrough",
         native="passThrough",
-        description="Gives an event as it is; events that came together, as a list.",
+        description="Passes on an event unchanged, and the events of a chunk as a list.",
     ),
     DistributionStrategyMetadata(
         name="roundRobin",
         native="roundRobin",
-        description="Each payload goes to the next destination that is connected.",
+        description="Publishes each payload to the next connected destination.",
     ),
     DistributionStrategyMetadata(
         name="partitioned",
         native="partitioned",
-        options=(ConnectorOption("partitionKey", "the attribute that chooses the destination", required=True),),
+        options=(ConnectorOption("partitionKey", "the attribute that determines the destination", required=True),),
         keyed=True,
-        description="Events with the same key go to the same destination.",
+        description="Publishes events with the same key to the same destination.",
     ),
     DistributionStrategyMetadata(
         name="broadcast",
         native="broadcast",
-        description="Each payload goes to every destination that is connected.",
+        description="Publishes each payload to every connected destination.",
     ),
     StoreMetadata(
         name="rdbms",
@@ -76,18 +76,16 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         options=(
             ConnectorOption(
                 "url",
-                "of the database, such as postgresql+psycopg://host/name; where it is not given, a file of SQLite in the "
-                "working directory that is called as the app, <app name>.db",
+                "the URL of the database, such as postgresql+psycopg://host/name; default: the SQLite file <app name>.db in "
+                "the working directory",
                 place="url",
             ),
-            ConnectorOption("username", "where it does not stand in the url"),
-            ConnectorOption("password", "where it does not stand in the url"),
-            ConnectorOption("table.name", "its name in the database; that of the table where it is not given"),
-            ConnectorOption(
-                "timeout", "how long an answer of the database is waited for; '30 sec' where it is not given"
-            ),
+            ConnectorOption("username", "the user, unless the url contains it"),
+            ConnectorOption("password", "the password, unless the url contains it"),
+            ConnectorOption("table.name", "the name of the table in the database; default: the name of the table"),
+            ConnectorOption("timeout", "how long to wait for an answer of the database; default: '30 sec'"),
         ),
-        description="Keeps a table in an SQL database, through SQLAlchemy: pip install 'siddhi[rdbms]'.",
+        description="Stores a table in an SQL database through SQLAlchemy (pip install 'siddhi[rdbms]').",
         example="@store(type = 'rdbms', url = 'sqlite:///trades.db') @primaryKey('symbol')\n"
         "define table Prices (symbol string, price double);",
     ),

@@ -27,7 +27,7 @@ def _second(types: Types, _constants: Constants) -> AttributeType:
 
 
 def _named(_types: Types, constants: Constants) -> AttributeType:
-    """The type named by the second argument."""
+    """Return the type named by the second argument."""
     return _BY_WORD[str(constants[1]).lower()]
 
 
@@ -46,14 +46,15 @@ def _check_convert(types: Types, constants: Constants) -> None:
     target = _check_word("convert", constants)
     if types[0] is AttributeType.OBJECT and target is not AttributeType.STRING:
         raise ValueError(
-            f"an object cannot be converted to {target}, only to string", f"use cast(..., '{target}') if it holds one"
+            f"an object cannot be converted to {target}, only to string",
+            f"use cast(..., '{target}') if the object is a {target}",
         )
 
 
 def _check_branches(types: Types, _constants: Constants) -> None:
     if types[1] is not types[2]:
         raise ValueError(
-            f"both branches of ifThenElse() must have one type, but they are {types[1]} and {types[2]}",
+            f"both branches of ifThenElse() must have the same type, but they are {types[1]} and {types[2]}",
             "use convert(...) on one of them",
         )
 
@@ -69,7 +70,7 @@ def _instance_of(name: str, what: str) -> FunctionMetadata:
         native=f"instanceOf{name}",
         overloads=(Overload((_VALUE,)),),
         returns=AttributeType.BOOL,
-        description=f"Whether the value is {what}; false for null.",
+        description=f"True if the value is {what}; false for null.",
     )
 
 
@@ -80,8 +81,8 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         overloads=(Overload((_VALUE, _TYPE)),),
         returns=_named,
         check=_check_cast,
-        description="The value of an object as the type it has. A value of another type is converted, as by convert(), "
-        "but a text that does not hold one fails.",
+        description="Casts an object to the type of its value. Values of other types are converted as by convert(), "
+        "but an event with a string that cannot be converted fails.",
         example="from S select cast(payload, 'double') as price insert into O;",
     ),
     FunctionMetadata(
@@ -90,7 +91,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         overloads=(Overload((_VALUE, _TYPE)),),
         returns=_named,
         check=_check_convert,
-        description="The value converted to another type; null where a text does not hold one.",
+        description="The value converted to another type; null for a string that cannot be converted.",
         example="from S select convert(text, 'int') as number insert into O;",
     ),
     FunctionMetadata(
@@ -98,7 +99,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         native="coalesce",
         overloads=(Overload((Parameter("arg", ANY),), Repeat.ONE_OR_MORE, same_type=True),),
         returns=_first,
-        description="The first argument that is not null, or null.",
+        description="The first argument that is not null, or null if all are null.",
         example="from S select coalesce(nick, name) as label insert into O;",
     ),
     FunctionMetadata(
@@ -108,7 +109,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
             Overload((_VALUE, Parameter("default", ANY, dynamic=False, description="a literal")), same_type=True),
         ),
         returns=_first,
-        description="The value, or the literal where it is null.",
+        description="The value, or the literal if the value is null.",
         example="from S select default(price, 0.0) as price insert into O;",
     ),
     FunctionMetadata(
@@ -117,7 +118,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         overloads=(Overload((Parameter("condition", BOOL), Parameter("then", ANY), Parameter("else", ANY))),),
         returns=_second,
         check=_check_branches,
-        description="The second argument where the condition is true, else the third; only that one is evaluated.",
+        description="The second argument if the condition is true, else the third. Only the chosen one is evaluated.",
         example="from S select ifThenElse(price > 100, 'dear', 'cheap') as label insert into O;",
     ),
     _instance_of("Boolean", "a bool"),
@@ -131,7 +132,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         native="maximum",
         overloads=(_NUMBERS,),
         returns=_first,
-        description="The greatest argument that is not null; null where all are.",
+        description="The greatest argument that is not null; null if all are null.",
         example="from S select maximum(bid, ask) as top insert into O;",
     ),
     FunctionMetadata(
@@ -139,7 +140,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         native="minimum",
         overloads=(_NUMBERS,),
         returns=_first,
-        description="The least argument that is not null; null where all are.",
+        description="The least argument that is not null; null if all are null.",
         example="from S select minimum(bid, ask) as bottom insert into O;",
     ),
     FunctionMetadata(
@@ -148,7 +149,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         overloads=(Overload(),),
         returns=AttributeType.STRING,
         deterministic=False,
-        description="A random UUID as text.",
+        description="A random UUID as a string.",
         example="from S select UUID() as id insert into O;",
     ),
     FunctionMetadata(
@@ -167,7 +168,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         overloads=(Overload(), Overload((Parameter("event", OBJECT, event_only=True),))),
         returns=AttributeType.LONG,
         deterministic=False,
-        description="The timestamp of the current event, or of the one referred to, in milliseconds since 1970.",
+        description="The timestamp of the current or the given event, in milliseconds since 1970.",
         example="from S select eventTimestamp() as at insert into O;",
     ),
     FunctionMetadata(
@@ -175,7 +176,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         native="createSet",
         overloads=(Overload((Parameter("element", VALUES),)),),
         returns=AttributeType.OBJECT,
-        description="A new set that holds the value.",
+        description="A new set with the value as its only element.",
         example="from S select createSet(symbol) as symbols insert into O;",
     ),
     FunctionMetadata(
@@ -183,7 +184,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         native="sizeOfSet",
         overloads=(Overload((Parameter("set", OBJECT),)),),
         returns=AttributeType.INT,
-        description="How many elements a set has; 0 for null.",
+        description="The number of elements of a set; 0 for null.",
         example="from S select sizeOfSet(symbols) as n insert into O;",
     ),
 )

@@ -1,4 +1,4 @@
-"""The built-in incremental aggregators: what ``define aggregation`` keeps by itself."""
+"""The built-in incremental aggregators of ``define aggregation``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _same(types: Sequence[AttributeType], _constants: Sequence[Any]) -> Attribut
 def _declare(
     name: str, accepted: frozenset[AttributeType], returns: ReturnRule, description: str, *, bare: bool = False
 ) -> IncrementalAggregatorMetadata:
-    """An aggregator of one attribute; ``bare``: it may also be called without."""
+    """Return the metadata of an aggregator of one attribute, which is optional with ``bare``."""
     one = Overload((Parameter("arg", accepted, attribute_only=True),))
     return IncrementalAggregatorMetadata(
         name=name,
@@ -47,8 +47,8 @@ INCREMENTAL_AGGREGATORS: tuple[IncrementalAggregatorMetadata, ...] = (
     ),
     _declare("count", ANY, AttributeType.LONG, "The number of events, null values included.", bare=True),
     _declare("distinctCount", VALUES, AttributeType.LONG, "The number of distinct values; null is one of them."),
-    _declare("min", NUMERIC, _same, "The least value that is not null."),
-    _declare("max", NUMERIC, _same, "The greatest value that is not null."),
+    _declare("min", NUMERIC, _same, "The minimum; null is ignored."),
+    _declare("max", NUMERIC, _same, "The maximum; null is ignored."),
     _declare(
         "stdDev", _FLOATING, AttributeType.DOUBLE, "The population standard deviation; null where there are no values."
     ),

@@ -1,4 +1,4 @@
-"""The script language that is built in."""
+"""The built-in script language."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _PRIORITIES = ("INFO", "DEBUG", "WARN", "FATAL", "ERROR", "OFF", "TRACE")
 
 
 def _check_log(types: Sequence[AttributeType], constants: Sequence[Any]) -> None:
-    """A literal priority, the first of two texts, must be one."""
+    """Check a literal priority, the first of two string arguments."""
     if len(types) < 2 or types[1] is not AttributeType.STRING or constants[0] is None:
         return
     if str(constants[0]).upper() not in _PRIORITIES:
@@ -28,8 +28,8 @@ def _cartesian(types: Sequence[AttributeType], _constants: Sequence[Any]) -> tup
 
 
 _PRIORITY = Parameter("priority", STRING, plain=True, description=", ".join(_PRIORITIES))
-_MESSAGE = Parameter("log.message", STRING, description="text logged in front of the event")
-_WITH_EVENT = Parameter("is.event.logged", BOOL, description="whether the event is part of the line")
+_MESSAGE = Parameter("log.message", STRING, description="text to log before the event")
+_WITH_EVENT = Parameter("is.event.logged", BOOL, description="whether to log the event")
 _THETA = Parameter("theta", DOUBLE, description="the angle in degrees")
 _RHO = Parameter("rho", DOUBLE, description="the distance")
 
@@ -47,7 +47,7 @@ STREAM_FUNCTIONS: tuple[StreamFunctionMetadata, ...] = (
         ),
         check=_check_log,
         reads_event=True,
-        description="Logs the events that pass, unchanged.",
+        description="Logs each event and passes it on unchanged.",
         example="from S#log('INFO', 'seen') select * insert into O;",
     ),
     StreamFunctionMetadata(

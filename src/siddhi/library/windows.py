@@ -24,13 +24,13 @@ def _attribute(name: str, types: frozenset[AttributeType], description: str = ""
 
 
 def _check_sort(types: Types, constants: Constants) -> None:
-    """Attributes, each with an order that may be left out from the second attribute on."""
+    """Check the arguments after the length: attributes, each with an optional order after it."""
     for position in range(1, len(types)):
         constant = constants[position]
         if constant is None:
             continue
         if constants[position - 1] is not None:
-            raise ValueError(f"'{constant}' does not stand behind an attribute", "sort(5, price, 'desc')")
+            raise ValueError(f"'{constant}' must follow an attribute", "write it as in sort(5, price, 'desc')")
         if not isinstance(constant, str) or constant.lower() not in ("asc", "desc"):
             raise ValueError(f"{constant!r} is not an order", "use 'asc' or 'desc'")
 
@@ -54,23 +54,25 @@ def _check_lossy(_types: Types, constants: Constants) -> None:
     names = ("support.threshold", "error.bound")
     for name, value in zip(names, constants, strict=False):
         if isinstance(value, float) and not 0 < value < 1:
-            raise ValueError(f"{name} must lie between 0 and 1, not {value}")
+            raise ValueError(f"{name} must be between 0 and 1, not {value}")
 
 
-_N = _literal("window.length", INT, "how many events")
-_T = _literal("window.time", TIME, "how long, in milliseconds or as a time literal")
-_TS = _attribute("timestamp", LONG, "the attribute that holds the event's time in milliseconds")
-_STREAM = _literal("stream.current.event", BOOL, "whether events pass at once and expire in batches")
-_START = _literal("start.time", TIME, "an instant the batches are aligned to, in milliseconds")
-_ORDERED = _attribute("attribute", NUMERIC | STRING, "what to order by")
+_N = _literal("window.length", INT, "the number of events")
+_T = _literal("window.time", TIME, "the duration in milliseconds or as a time literal")
+_TS = _attribute("timestamp", LONG, "the attribute with the time of the event in milliseconds")
+_STREAM = _literal("stream.current.event", BOOL, "whether events pass immediately and expire in batches")
+_START = _literal("start.time", TIME, "a time to which the batches are aligned, in milliseconds")
+_ORDERED = _attribute("attribute", NUMERIC | STRING, "the attribute to order by")
 _ORDER = _literal("order", STRING, "'asc' or 'desc'")
-_EXPRESSION = Parameter("expression", STRING, plain=True, description="a condition, as text or in an attribute")
+_EXPRESSION = Parameter(
+    "expression", STRING, plain=True, description="a condition, as a string literal or a string attribute"
+)
 _KEY = _attribute("attribute", STRING, "the attribute whose values are counted")
 _SUPPORT = _literal("support.threshold", DOUBLE)
 _ERROR = _literal("error.bound", DOUBLE)
-_GAP = _literal("session.gap", TIME, "a session ends when nothing comes for this long, in milliseconds")
+_GAP = _literal("session.gap", TIME, "a session ends after this time without an event, in milliseconds")
 _SESSION_KEY = _attribute("session.key", STRING, "one session per value")
-_LATENCY = _literal("allowed.latency", TIME, "how long an ended session waits for late events, in milliseconds")
+_LATENCY = _literal("allowed.latency", TIME, "how long an ended session accepts late events, in milliseconds")
 
 WINDOWS: tuple[WindowMetadata, ...] = (
     WindowMetadata(
@@ -80,26 +82,26 @@ WINDOWS: tuple[WindowMetadata, ...] = (
         check=_check_batch,
         batch=True,
         emits_reset=True,
-        description="Each arriving chunk is a batch, cut into pieces of the given length.",
+        description="Each arriving chunk is a batch, or several batches of at most the given length.",
         example="from S#window.batch() select sum(price) as total insert into O;",
     ),
     WindowMetadata(
         name="cron",
         native="cron",
-        overloads=(Overload((_literal("cron.expression", STRING, "a Quartz cron text"),)),),
+        overloads=(Overload((_literal("cron.expression", STRING, "a Quartz cron expression"),)),),
         takes_cron=True,
         batch=True,
         clock_driven=True,
-        description="Releases what was collected at the times of a cron expression.",
+        description="Collects events and releases them as a batch at the times of a cron expression.",
         example="from S#window.cron('*/5 * * * * ?') select price insert into O;",
     ),
     WindowMetadata(
         name="delay",
         native="delay",
-        overloads=(Overload((_literal("window.delay", TIME, "how long, in milliseconds"),)),),
+        overloads=(Overload((_literal("window.delay", TIME, "the delay in milliseconds"),)),),
         clock_driven=True,
         expires=False,
-        description="Holds every event back for a time.",
+        description="Delays every event.",
         example="from S#window.delay(1 min) select price insert into O;",
     ),
     WindowMetadata(
@@ -108,7 +110,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
         overloads=(Overload((_EXPRESSION,)),),
         reads_event=True,
         takes_condition=True,
-        description="The latest events for which a condition over them holds.",
+        description="The latest events that together satisfy a condition.",
         example="from S#window.expression('count() <= 20') select price insert into O;",
     ),
     WindowMetadata(
@@ -123,14 +125,14 @@ WINDOWS: tuple[WindowMetadata, ...] = (
         expires_passed=False,
         reads_event=True,
         takes_condition=True,
-        description="Collects events while a condition over them holds, then releases them.",
+        description="Collects events while they satisfy a condition together, then releases them as a batch.",
         example="from S#window.expressionBatch('last.symbol == first.symbol') select price insert into O;",
     ),
     WindowMetadata(
         name="externalTime",
         native="externalTime",
         overloads=(Overload((_TS, _T)),),
-        description="The events of the last period, by a time that the events carry.",
+        description="The events of the last period, by a time attribute of the events.",
         example="from S#window.externalTime(ts, 1 min) select avg(price) as mean insert into O;",
     ),
     WindowMetadata(
@@ -153,13 +155,13 @@ WINDOWS: tuple[WindowMetadata, ...] = (
         batch=True,
         emits_reset=True,
         clock_driven=True,
-        description="Batches of one period each, by a time that the events carry.",
+        description="Batches of one period each, by a time attribute of the events.",
         example="from S#window.externalTimeBatch(ts, 1 min) select avg(price) as mean insert into O;",
     ),
     WindowMetadata(
         name="frequent",
         native="frequent",
-        overloads=(Overload((_literal("event.count", INT, "how many keys"),)), Overload((_N, _KEY))),
+        overloads=(Overload((_literal("event.count", INT, "the number of keys"),)), Overload((_N, _KEY))),
         reads_event=True,
         description="The latest events of the most frequent keys (Misra-Gries counting).",
         deprecated="use a grouped count instead",
@@ -197,7 +199,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
         overloads=(Overload((_GAP,)), Overload((_GAP, _SESSION_KEY)), Overload((_GAP, _SESSION_KEY, _LATENCY))),
         check=_check_session,
         clock_driven=True,
-        description="Events that follow one another without a long gap, per key.",
+        description="Events without a gap longer than the session gap between them, per key.",
         example="from S#window.session(5 min, user) select user, count() as n group by user insert into O;",
     ),
     WindowMetadata(
@@ -243,7 +245,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
         native="timeLength",
         overloads=(Overload((_T, _N)),),
         clock_driven=True,
-        description="The last events, each at most as old as the period.",
+        description="The last events of the last period.",
         example="from S#window.timeLength(1 min, 10) select avg(price) as mean insert into O;",
     ),
 )

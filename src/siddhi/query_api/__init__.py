@@ -1,4 +1,4 @@
-"""What a Siddhi app says: frozen data with their place in the text. Nothing is resolved or typed here."""
+"""The object model of a Siddhi app: frozen data with source locations. Names and types are not resolved here."""
 
 from siddhi.query_api.annotation import (
     Annotation,

@@ -31,8 +31,8 @@ AnyDefinition = (
 class SiddhiApp(Node):
     """App annotations (without their ``app:`` prefix), definitions and queries/partitions, each in text order.
 
-    ``source`` is the text the app was compiled from (after ``${variables}``), used to show the place of an error;
-    ``open_comment`` is where a comment begins that is never closed, and hides the rest of that text.
+    ``source`` is the compiled text, with ``${variables}`` replaced; error messages quote it. ``open_comment`` is the start
+    of an unclosed comment, which extends to the end of the text.
     """
 
     annotations: tuple[Annotation, ...] = ()

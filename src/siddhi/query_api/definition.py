@@ -65,7 +65,7 @@ class WindowDefinition(Definition):
 
 @frozen
 class TriggerDefinition(Node):
-    """``define trigger``: exactly one of ``every_ms`` (milliseconds) and ``at`` ('start' or a cron text) is set."""
+    """``define trigger``: exactly one of ``every_ms`` (ms) and ``at`` (``start`` or a cron expression) is set."""
 
     id: str
     every_ms: int | None = None
@@ -95,7 +95,7 @@ class Duration(Enum):
 
 @frozen(kw_only=True)
 class AggregationDefinition(Node):
-    """``define aggregation``. ``durations`` are as written; ``is_range`` tells ``sec ... year`` (two) from a list."""
+    """``define aggregation``. ``durations`` are as written; with ``is_range`` they are the two ends of ``sec ... year``."""
 
     id: str
     annotations: tuple[Annotation, ...] = ()

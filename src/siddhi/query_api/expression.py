@@ -1,4 +1,4 @@
-"""Expressions, as written: nothing is resolved or typed yet."""
+"""Expressions as written: names and types are not resolved."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class EventIndex:
 class Variable(Expression):
     """An attribute reference: ``name``, ``source.name``, ``source[index].name``, ``#inner.name``, ``!fault.name``.
 
-    ``function_id``/``function_index`` hold the ``#f[i]`` qualifier, which parses and has no effect.
+    ``function_id``/``function_index`` hold the ``#f[i]`` qualifier, which is parsed but has no effect.
     A bare event reference as a function argument (``eventTimestamp(e1)``) is a Variable with only a name.
     """
 
@@ -67,7 +67,7 @@ class Variable(Expression):
 
 
 class MathOperator(Enum):
-    """Arithmetic; the value is the sign."""
+    """Arithmetic operators; the value is the symbol."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -77,7 +77,7 @@ class MathOperator(Enum):
 
 
 class CompareOperator(Enum):
-    """Comparisons; the value is the sign."""
+    """Comparison operators; the value is the symbol."""
 
     LESS = "<"
     LESS_EQUAL = "<="
@@ -89,7 +89,7 @@ class CompareOperator(Enum):
 
 @frozen
 class Math(Expression):
-    """``left + right`` and its kind."""
+    """``left + right`` and the other arithmetic operations."""
 
     operator: MathOperator
     left: Expression
@@ -98,7 +98,7 @@ class Math(Expression):
 
 @frozen
 class Compare(Expression):
-    """``left > right`` and its kind."""
+    """``left > right`` and the other comparisons."""
 
     operator: CompareOperator
     left: Expression
@@ -123,23 +123,23 @@ class Or(Expression):
 
 @frozen
 class Not(Expression):
-    """``not expression``; in text it binds tighter than all other operators."""
+    """``not expression``; it binds tighter than all other operators."""
 
     expression: Expression
 
 
 @frozen
 class IsNull(Expression):
-    """``x is null`` over a value. A bare name may turn out to be a stream: the planner decides."""
+    """``x is null`` over a value. A bare name may also be a stream; the planner resolves it."""
 
     expression: Expression
 
 
 @frozen
 class IsNullStream(Expression):
-    """``S is null``, ``e1[1] is null``, ``#S is null``: true while that event slot is empty.
+    """``S is null``, ``e1[1] is null``, ``#S is null``: true while no event is bound to the reference.
 
-    The compiler produces it where the form has an index or a ``#``/``!`` prefix; a bare name becomes ``IsNull(Variable)``.
+    The compiler creates it for a name with an index or a ``#``/``!`` prefix; a bare name becomes ``IsNull(Variable)``.
     """
 
     source: str
@@ -158,7 +158,7 @@ class In(Expression):
 
 @frozen
 class FunctionCall(Expression):
-    """``name(args)`` or ``namespace:name(args)``; ``star`` is ``name(*)``. Aggregators are calls too."""
+    """``name(args)`` or ``namespace:name(args)``, of a function or an aggregator; ``star`` is ``name(*)``."""
 
     name: str
     arguments: tuple[Expression, ...] = ()

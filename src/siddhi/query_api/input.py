@@ -38,7 +38,7 @@ __all__ = [
 
 @frozen
 class Handler(Node):
-    """Base of what stands behind a source: filters, stream functions, one window."""
+    """Base of the handlers after a source: filters, stream functions, at most one window."""
 
 
 @frozen
@@ -79,7 +79,7 @@ class SingleInput(Input):
 
     @property
     def window(self) -> WindowHandler | None:
-        """The window among the handlers, if any."""
+        """The window among the handlers, or None."""
         return next((handler for handler in self.handlers if isinstance(handler, WindowHandler)), None)
 
 
@@ -92,7 +92,7 @@ class AnonymousInput(Input):
 
 
 class JoinType(Enum):
-    """Which side of a join is kept without a match; the value is how it is written."""
+    """Which sides of a join emit events without a match; the value is the SiddhiQL keyword."""
 
     INNER = "join"
     LEFT_OUTER = "left outer join"
@@ -101,7 +101,7 @@ class JoinType(Enum):
 
 
 class Trigger(Enum):
-    """Which side of a join is marked ``unidirectional``."""
+    """Which sides trigger a join: both, or the one marked ``unidirectional``."""
 
     BOTH = "both"
     LEFT = "left"
@@ -110,7 +110,7 @@ class Trigger(Enum):
 
 @frozen
 class JoinInput(Input):
-    """``within`` holds one or two expressions and comes together with ``per`` (aggregations only)."""
+    """A join. ``within`` (one or two expressions) and ``per`` are set for joins with an aggregation only."""
 
     left: SingleInput
     right: SingleInput
@@ -145,14 +145,14 @@ class CountState(State):
 
 @frozen
 class AbsentState(State):
-    """``not source [for t]``; ``for_ms`` in milliseconds, None without ``for``."""
+    """``not source [for t]``; ``for_ms`` is in ms, None without ``for``."""
 
     input: SingleInput
     for_ms: int | None = None
 
 
 class LogicalOperator(Enum):
-    """What joins the operands of a :class:`LogicalState`."""
+    """The operator of a :class:`LogicalState`."""
 
     AND = "and"
     OR = "or"
@@ -160,7 +160,7 @@ class LogicalOperator(Enum):
 
 @frozen
 class LogicalState(State):
-    """Two or more operands (stream or absent states) joined by one operator."""
+    """Two or more operands (stream or absent states) with one operator between them."""
 
     operator: LogicalOperator
     states: tuple[State, ...]
@@ -168,21 +168,21 @@ class LogicalState(State):
 
 @frozen
 class EveryState(State):
-    """``every state``: starts again, each time from the first event that fits."""
+    """``every state``: starts a new match with each event that fits the first element."""
 
     state: State
 
 
 @frozen
 class NextState(State):
-    """A chain: ``a -> b -> c`` or ``a, b, c``; a parenthesised chain is a NextState inside a NextState."""
+    """A chain: ``a -> b -> c`` or ``a, b, c``; a chain in parentheses is a nested NextState."""
 
     states: tuple[State, ...]
 
 
 @frozen
 class Pattern(Input):
-    """``a -> b``: events that follow each other with others between them; ``within_ms`` in milliseconds."""
+    """``a -> b``: events in this order, with other events allowed between them; ``within_ms`` is in ms."""
 
     state: State
     within_ms: int | None = None
@@ -190,7 +190,7 @@ class Pattern(Input):
 
 @frozen
 class Sequence(Input):
-    """``a, b``: events that follow each other at once; ``within_ms`` in milliseconds."""
+    """``a, b``: consecutive events in this order; ``within_ms`` is in ms."""
 
     state: State
     within_ms: int | None = None

@@ -23,7 +23,7 @@ class StoreInput(Node):
 
 @frozen(kw_only=True)
 class OnDemandQuery(Node):
-    """A find has ``input`` and no ``output``; the writing forms have ``output`` and no ``input``."""
+    """A find query has ``input`` and no ``output``; insert, update and delete queries have ``output`` and no ``input``."""
 
     input: StoreInput | None = None
     selector: Selector

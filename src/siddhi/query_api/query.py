@@ -31,7 +31,7 @@ class Query(Node):
 
 @frozen
 class PartitionKey(Node):
-    """Base: how the events of one stream are given their key."""
+    """Base of the keys: how the key of an event of one stream is computed."""
 
     stream: str
 
@@ -52,7 +52,7 @@ class RangeKey(PartitionKey):
 
 @frozen(kw_only=True)
 class Partition(Node):
-    """``partition with (keys) begin queries end``: the queries run apart for every key."""
+    """``partition with (keys) begin queries end``: the queries have separate state for each key."""
 
     keys: tuple[PartitionKey, ...]
     queries: tuple[Query, ...]

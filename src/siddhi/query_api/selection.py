@@ -30,7 +30,7 @@ __all__ = [
 
 
 class OutputEventType(Enum):
-    """Which events of a query act on its output."""
+    """Which events of a query its output processes."""
 
     CURRENT = "current events"
     EXPIRED = "expired events"
@@ -39,7 +39,7 @@ class OutputEventType(Enum):
 
 @frozen
 class OutputAttribute(Node):
-    """``expression as name``; ``rename`` is None where a plain reference keeps its own name."""
+    """``expression as name``; ``rename`` is None if a plain reference keeps its name."""
 
     expression: Expression
     rename: str | None = None
@@ -51,7 +51,7 @@ class OutputAttribute(Node):
             return self.rename
         if isinstance(self.expression, Variable):
             return self.expression.name
-        raise ValueError("an expression that is not a plain reference has no name of its own")
+        raise ValueError("an output attribute without 'as' has a name only if its expression is a plain reference")
 
 
 class Order(Enum):
@@ -82,7 +82,7 @@ class Selector(Node):
 
 
 class RateKind(Enum):
-    """Which of the events held back are sent on."""
+    """Which of the buffered events are emitted."""
 
     ALL = "all"
     FIRST = "first"
@@ -104,7 +104,7 @@ class EventRate(OutputRate):
 
 @frozen
 class TimeRate(OutputRate):
-    """``output [all|first|last] every <time>``; milliseconds."""
+    """``output [all|first|last] every <time>``; ``every_ms`` is in ms."""
 
     every_ms: int
     kind: RateKind = RateKind.ALL
@@ -112,21 +112,21 @@ class TimeRate(OutputRate):
 
 @frozen
 class SnapshotRate(OutputRate):
-    """``output snapshot every <time>``; milliseconds."""
+    """``output snapshot every <time>``; ``every_ms`` is in ms."""
 
     every_ms: int
 
 
 @frozen
 class Output(Node):
-    """Base of what a query does with its events. ``event_type`` None: the default of the clause."""
+    """Base of the outputs of a query. ``event_type`` None means the default of the clause."""
 
     event_type: OutputEventType | None = None
 
 
 @frozen(kw_only=True)
 class InsertInto(Output):
-    """``insert ... into target``: a stream, table or named window; ``#target`` and ``!target`` by the flags."""
+    """``insert ... into target``, a stream, table or named window; the flags mean ``#target`` and ``!target``."""
 
     target: str
     is_inner: bool = False
@@ -169,4 +169,4 @@ class UpdateOrInsertInto(Output):
 
 @frozen(kw_only=True)
 class ReturnOutput(Output):
-    """``return``: the events go to query callbacks only (or to the enclosing query)."""
+    """``return``: the events go to the query callbacks only, or to the enclosing query."""

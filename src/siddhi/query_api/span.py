@@ -1,4 +1,4 @@
-"""Where in the source text an element of an app stands."""
+"""The location of an element of an app in the source text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Node", "Span"]
 
 @frozen
 class Span:
-    """A half-open piece of source text; lines are 1-based, columns 0-based (as SiddhiQL's messages count them)."""
+    """A half-open range of source text; lines are 1-based, columns 0-based, as in the error messages of Siddhi."""
 
     line: int
     column: int
@@ -19,6 +19,6 @@ class Span:
 
 @frozen(kw_only=True)
 class Node:
-    """Base of everything an app can say. The span never takes part in equality: two texts that mean the same are equal."""
+    """Base of all elements of an app. Equality ignores the span, so elements from different texts can be equal."""
 
     span: Span | None = field(default=None, compare=False, shown=False)

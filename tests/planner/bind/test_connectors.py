@@ -98,7 +98,7 @@ def test_destinations_that_differ_in_other_options_have_clients_of_their_own():
         ("@source(type='inmemory')", "E301", "unknown source 'inmemory'", "did you mean 'inMemory'?"),
         ("@source(type='http')", "E301", "unknown source 'http'", "registered: inMemory"),
         ("@sink(type='a:b:c')", "E315", "invalid name 'a:b:c' of a sink", "write name or namespace:name"),
-        ("@sink(type='inMemory')", "E326", "sink 'inMemory' requires the option 'topic'", "where it publishes"),
+        ("@sink(type='inMemory')", "E326", "sink 'inMemory' requires the option 'topic'", "the topic to publish to"),
         ("@sink(type='inMemory', topic='{{z}}')", "E203", "unknown attribute 'z'", ""),
         ("@sink(type='log', prefix='{{k}}')", "E326", "option 'prefix' of sink 'log' can't contain attributes", ""),
         (

@@ -65,9 +65,9 @@ def test_a_hundred_million_years_work_and_their_state_can_be_restored(text: str)
         assert all(row == (1,) for row in rows)
 
 
-def test_the_end_of_what_never_ends_is_told() -> None:
+def test_timers_that_never_end_are_an_error() -> None:
     app = STREAM + "from S#window.time(100000000 years) select v insert into O;"
     with running(app) as runtime:
         runtime.input_handler("S").send((1, 1), 2**62)
-        with pytest.raises(ValueError, match="beyond the last time there is"):
+        with pytest.raises(ValueError, match="later than the last valid time"):
             runtime.advance_to_end()
