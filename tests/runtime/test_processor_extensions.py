@@ -457,7 +457,7 @@ def test_declarations_that_cannot_work_are_refused():
 def test_functions_and_processors_of_streams_share_their_names():
     registry = Registry()
     extension.stream_processor("t:words", args=(STRING,), registry=registry)(Words)
-    with pytest.raises(ExtensionError, match="held by"):
+    with pytest.raises(ExtensionError, match="taken by"):
         extension.stream_function("t:words", args=(STRING,), registry=registry)(lambda text: None)
 
 

@@ -55,7 +55,7 @@ class Interrupted(click.ClickException):
     exit_code = INTERRUPTED
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the message without a prefix: it is no error."""
+        """Print the message without a prefix: it is not an error."""
         click.echo(self.message, file=file, err=True)
 
 

@@ -43,7 +43,7 @@ class InputSchema:
         return names if self.timestamp is None or self.timestamp in names else [*names, self.timestamp]
 
     def type_of(self, column: str) -> str | None:
-        """Return the SiddhiQL type of a column; None for a column of event times that is no attribute."""
+        """Return the SiddhiQL type of a column; None for a column of event times that is not an attribute."""
         return dict(self.attributes).get(column)
 
 

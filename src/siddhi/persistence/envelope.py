@@ -43,7 +43,7 @@ def open_envelope(data: bytes, app: str, revision: str, place: str) -> bytes:
         place: location of the file, for messages.
 
     Raises:
-        DamagedSnapshotError: the file is no revision, truncated, changed, or that of another revision.
+        DamagedSnapshotError: the file is not a revision, is truncated or changed, or belongs to another revision.
         CannotRestoreStateError: the file is of another format version.
     """
     if not data or data[: len(_MAGIC)] != _MAGIC[: len(data)]:

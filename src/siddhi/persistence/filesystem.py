@@ -181,7 +181,7 @@ def _is_ours(file: Path, app: str, revision: str) -> bool:
 
 
 def _file_name(text: str) -> str:
-    """Quote a text as a file name: it is no path, hidden file or parent folder on any file system."""
+    """Quote a text as a file name that is not a path, hidden file or parent folder on any file system."""
     return quote(text, safe=" ").replace(".", "%2E")
 
 

@@ -96,7 +96,7 @@ def _file_of(app: str) -> str:
 
 
 def _check_file(url: sa.URL) -> None:
-    """Refuse a file name of SQLite that is too long: opening it would be retried for ever."""
+    """Refuse a file name of SQLite that is too long: opening it would be retried indefinitely."""
     for name in Path(url.database or "").parts if url.get_backend_name() == "sqlite" else ():
         # SQLite also creates <name>-journal.
         length = len(name.encode("utf-8", "surrogatepass")) + len("-journal")

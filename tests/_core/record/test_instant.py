@@ -141,7 +141,7 @@ def test_a_snapshot_with_an_event_out_of_time_is_refused(time: int) -> None:
         state = runtime._state.take()
         payload = unseal(state)
         forged = payload.replace((123_456_789).to_bytes(8, "little"), time.to_bytes(8, "little", signed=True))
-        with pytest.raises(CannotRestoreStateError, match="not a time"):
+        with pytest.raises(CannotRestoreStateError, match="not a valid time"):
             runtime.restore(seal(forged))
         assert runtime.snapshot() == state
 

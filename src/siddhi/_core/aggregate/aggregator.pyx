@@ -97,7 +97,7 @@ cdef class Aggregator(Executor):
         self.reset(slot)
 
     def close(self, uint32_t slot=0):
-        """Give up the state of a slot."""
+        """Release the state of a slot."""
         self.check(slot)
         self.destroy(slot)
 

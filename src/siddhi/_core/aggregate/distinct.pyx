@@ -262,7 +262,7 @@ cdef int remove_elements(dict counts, object elements, set result) except -1:
 
 
 cdef set take_result(UnionC* state, dict counts):
-    """The set that was handed out last, if nobody has it any more; else None. It is the caller's from now on."""
+    """Return the set returned last if it has no other reference, else None. The caller owns it."""
     cdef set result = None
     if state.result is not NULL:
         if _Py_REFCNT(state.result) == 1 and len(<set> <object> state.result) == len(counts):

@@ -149,7 +149,7 @@ cdef void withdraw_inside(CandidatesC* queue, num value, order_t* order) noexcep
 
 
 cdef inline int step(const ExecC* x, FrameC* f, const num* value, num* out, order_t* order) except -1:
-    """Let a value (NULL: none) come or go; what is best then. Nobody asks for that where `out` is NULL."""
+    """Add or remove a value (NULL: none) and write the new extremum to `out`, unless `out` is NULL."""
     cdef CandidatesC* queue = (<CandidatesC**> x.data)[0] + f.group
     if value is NULL:
         pass

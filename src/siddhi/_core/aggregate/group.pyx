@@ -156,7 +156,7 @@ cdef class GroupBy:
         return tuple(values)
 
     def set_watcher(self, GroupWatcher watcher not None):
-        """Name who is told of groups that begin and end."""
+        """Set the listener for groups that begin and end."""
         self.watcher = watcher
 
     cdef inline uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe:

@@ -1,6 +1,6 @@
 """Batches as Arrow. Numbers are lent, not copied; bitmaps and texts are written out.
 
-The memory of exported structures comes from malloc, since whoever releases them need not hold the interpreter's lock.
+The memory of exported structures comes from malloc, since a consumer may release them without holding the GIL.
 """
 
 from cpython.object cimport PyObject

@@ -1,4 +1,4 @@
-"""Columns out: events collected into typed arrays, handed out as numpy arrays, lists, Arrow or Python values."""
+"""Output columns: events collected into typed arrays, returned as numpy arrays, lists, Arrow or Python values."""
 
 cimport cython
 from cpython.buffer cimport (
@@ -122,7 +122,7 @@ cdef class BatchBuilder:
         return 0
 
     cdef int shrink(self) except -1:
-        """Give up room that a batch would hold on to for nothing."""
+        """Release the unused capacity of a batch."""
         cdef int i
         self.timestamps = <int64_t*> shrink_block(self.timestamps, self.size * sizeof(int64_t))
         for i in range(self.layout.width):

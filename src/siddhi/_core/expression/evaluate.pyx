@@ -1,4 +1,4 @@
-"""One expression over one row of Python values: what tests call, and everything else that has no event at hand."""
+"""Evaluate one expression over one row of Python values, for tests and other callers without an event."""
 
 cimport cython
 from libc.stdint cimport int64_t

@@ -399,7 +399,7 @@ cdef unsigned char version_bits = 0x40       # 4: random; 8: of one's own making
 
 
 def drop_reserve():
-    """Forget the random bytes at hand: a forked process must not use its parent's."""
+    """Discard the buffered random bytes: a forked process must not use those of its parent."""
     global reserve, reserve_used
     reserve = b""
     reserve_used = 0

@@ -193,7 +193,7 @@ cdef class KeyMap:
         return 0
 
     cdef void forget(self) noexcept:
-        """Give up everything held, memory included."""
+        """Remove all entries and release their memory."""
         cdef CellC* keys = self.keys
         cdef uint64_t* nulls = self.nulls
         cdef uint64_t* hashes = self.hashes

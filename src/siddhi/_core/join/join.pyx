@@ -17,7 +17,7 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 @cython.no_gc_clear
 cdef class JoinSelector(Selector):
-    """A selector that is told where the matches of one event end."""
+    """A selector that receives a call at the end of the matches of one event."""
 
     def __dealloc__(self):
         if self.pool is not None:

@@ -13,7 +13,7 @@ from siddhi._core.runtime.operator cimport BlockTraits, Receiver, refuse_blocks
 @cython.final
 cdef class SelfJoinEntry(Receiver):
     """Takes each event of a chunk through the left side, then through the right one, before the next event, as Siddhi does.
-    What they put out waits until the chunk is done: a chunk for each way through a side.
+    Their output is buffered until the chunk is done, and emitted as one chunk per side.
 
     Args:
         left, right: the entries of the sides; None where nothing that arrives matters to a side.

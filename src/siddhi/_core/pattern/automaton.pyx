@@ -1,4 +1,4 @@
-"""Patterns and sequences. How they run is told in the header."""
+"""Patterns and sequences. The header describes how they run."""
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -210,7 +210,7 @@ cdef class Pattern(Processor):
         return run
 
     cdef void empty_run(self, RunC* run) noexcept:
-        """Give up what a run holds; nothing of it has begun."""
+        """Release what a run holds; none of its matches has begun."""
         cdef int i
         for i in range(self.n_states):
             while run.incoming[i].head is not NULL:
@@ -432,7 +432,7 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int taken(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
-        """Start the group again that waits until a state behind it takes the partial match."""
+        """Start the group again that waits until a later state takes the partial match."""
         cdef int waiting = partial.unarmed
         if 0 <= waiting < number:
             partial.unarmed = REARMED
@@ -516,7 +516,7 @@ cdef class Pattern(Processor):
             self.matches.drop(partial)
 
     cdef int add_again(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
-        """Let a group start again: a copy without what it and the states behind it have found, counted in `starts`."""
+        """Let a group start again: a copy without the events of it and of later states, counted in `starts`."""
         cdef State state = <State> self.state[number]
         cdef PartialC* copy
         if number == 0 and self.implicit:
@@ -531,7 +531,7 @@ cdef class Pattern(Processor):
             self.matches.drop(copy)
 
     cdef void remove(self, MatchEntryC* entry) noexcept:
-        """Take an entry out of its list and give up its partial match."""
+        """Remove an entry from its list and release its partial match."""
         if entry.keyed or entry.broken or entry.bucket_next is not NULL:
             give_up_places(self, entry)
         self.matches.remove(entry)

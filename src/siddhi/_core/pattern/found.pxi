@@ -29,7 +29,7 @@ cdef class Found:
         PyMem_Free(self.items)
 
     cdef int add(self, PartialC* partial) except -1:
-        """A match is complete; it is kept, as it is now, until it has been put out."""
+        """Keep a complete match in its current form until it has been emitted."""
         cdef PartialC* kept = partial
         if goes_on(partial):
             kept = self.matches.copy(partial, self.matches.n_slots)

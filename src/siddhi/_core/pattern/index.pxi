@@ -145,7 +145,7 @@ cdef class PatternIndex:
             following.bucket_prev = before
 
     cdef void clear_place(self, uint64_t hole) noexcept:
-        """Free a place. Those behind it which it kept from their place move up."""
+        """Free an entry. Later entries that it displaced move up."""
         cdef uint64_t i = hole, mask = self.mask
         cdef uint8_t* marks = self.marks
         cdef BucketC* buckets = self.buckets
@@ -222,7 +222,7 @@ cdef class PatternIndex:
 
 
 cdef inline void prefetch_home(PatternIndex index, uint64_t hash) noexcept:
-    """Ask for the place of a hash, and the one behind it, which may be the first of another line."""
+    """Prefetch the entry of a hash and the next one, which may be the first of another cache line."""
     cdef uint64_t i = hash & index.mask
     prefetch_line(&index.marks[i])
     prefetch_line(&index.buckets[i])

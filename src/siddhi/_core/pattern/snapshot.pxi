@@ -143,7 +143,7 @@ cdef int write_list(State state, MatchListC* places, Numbers partials, SnapshotW
 # --- reading
 
 cdef class Restored:
-    """What has been read and is not yet in a list; given up with this object."""
+    """What has been read and is not yet in a list; released with this object."""
 
     cdef Matches matches
     cdef EventC*** events              # [n_slots]

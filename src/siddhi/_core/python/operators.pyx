@@ -71,7 +71,7 @@ cdef class PythonStep:
 
     Args:
         app: the app's context.
-        pool: of the records that come by.
+        pool: of the input records.
         layout: of the attributes that exist at this point: the first cells of the records.
         factory: the user's class; called with a :class:`ProcessorContext`, once per partition key.
         what: kind and name, for messages.
@@ -122,7 +122,7 @@ cdef class PythonStep:
         return key.instance
 
     cdef list answer(self, PythonKey key, str method, tuple arguments):
-        """What a method puts out, as a whole: where it fails, nothing of it has gone on."""
+        """Return all output of one call of a method; if the call fails, none of it is emitted."""
         cdef object one = self.instance_of(key)
         try:
             found = getattr(one, method)(*arguments)
@@ -170,7 +170,7 @@ cdef class PythonStep:
         return seen
 
     cdef EventC* record(self, Event event) except NULL:
-        """A record of what the user's object put out; the caller owns it."""
+        """Return a record of an event returned by the user's object; the caller owns it."""
         cdef tuple values = event.load()
         cdef Layout layout = self.pool.layout
         cdef EventC* record

@@ -18,7 +18,7 @@ cdef class PythonStreamFunction(Processor):
 
     Args:
         app: the app's context.
-        pool: of the records that come by; their last cells are the appended ones.
+        pool: of the input records; their last cells are the appended ones.
         function: the callable.
         arguments: its executors.
         first: position of the first appended attribute.
@@ -67,7 +67,7 @@ cdef class LogFunction(Processor):
 
     Args:
         app: the app's context.
-        pool: of the records that come by.
+        pool: of the input records.
         logger: ``fn(priority: str, message: str | None, event: str | None)``.
         priority, message, with_event: executors, or None.
     """
@@ -103,7 +103,7 @@ cdef class Pol2Cart(Processor):
 
     Args:
         app: the app's context.
-        pool: of the records that come by.
+        pool: of the input records.
         arguments: two or three double executors.
         first: position of x.
     """

@@ -309,7 +309,7 @@ cdef class SlidingAggregate(Selector):
         return 0
 
     cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1:
-        """Straight into the columns of the batch callback behind this query."""
+        """Write directly into the columns of the batch callback of the output stream."""
         cdef BatchBuilder builder = sink.builder
         cdef Py_ssize_t j, row = builder.size
         cdef uint64_t* data[MAX_BLOCK]

@@ -79,7 +79,7 @@ cdef class TumblingAggregate(Selector):
             if self.columns[i].accumulates:
                 self.accumulator_of[i] = self.accumulators.aggregators.index(self.executors[i])
             elif self.columns[i].kind > COPY_OBJECT:
-                raise ValueError("only plain attributes and aggregators can be put out of what was added up")
+                raise ValueError("a fused batch window can emit plain attributes and aggregators only")
             elif self.groups is not None and is_key(self.groups, &self.columns[i]):
                 self.accumulator_of[i] = KEY
             else:
@@ -285,7 +285,7 @@ cdef class TumblingAggregate(Selector):
         return partition >= self.capacity or self.batches[partition].groups.n == 0
 
     cdef int put_out(self, TumbleC* batch) except -1:
-        """The batch ends: its groups are put out, and everything begins at nothing."""
+        """End the batch: emit its groups and reset all state."""
         cdef const AccumulatorC* accumulators = self.accumulators.accumulators
         cdef Aggregator aggregator
         cdef SlotsC groups

@@ -61,7 +61,7 @@ cdef class QueryOutput(StreamFeeder):
     cdef int call_back(self, EventChunk* chunk, int64_t last_timestamp) except -1
 
 cdef inline bint is_needed(QueryOutput output) noexcept:
-    """Whether anybody can see what the query puts out."""
+    """Whether the output of the query has a receiver."""
     return output.needed
 
 cdef inline BatchCallback columns_of(QueryOutput output):
@@ -74,7 +74,7 @@ cdef inline int end_rows(BatchCallback sink) except -1:
     return 0 if sink.waiting else sink.await_flush()
 
 cdef inline int emit_one(QueryOutput output, EventC* event) except -1:
-    """Put out a chunk of one; takes over the event."""
+    """Emit a chunk of one event; takes over the event."""
     cdef EventChunk chunk
     if output.plain and output.app.in_batch and output.sink is not None:
         # The batch callback would do no more than this.

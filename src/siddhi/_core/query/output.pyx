@@ -21,10 +21,10 @@ cdef class QueryOutput:
     Args:
         app: the app's context.
         pool: of the output records.
-        layout: names and types of what is put out.
+        layout: names and types of the output.
         target: junction of the stream, or None.
         leaves_partition: the query is inside a partition and the stream outside.
-        always: evaluate the selection even if nobody listens.
+        always: evaluate the selection even without receivers.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, StreamJunction target,
@@ -75,7 +75,7 @@ cdef class QueryOutput:
         self.change()
 
     def set_counting(self, bint counting):
-        """Count the events put out, or stop counting."""
+        """Count the emitted events, or stop counting."""
         self.counting = counting
         self.change()
 
@@ -127,7 +127,7 @@ cdef class QueryOutput:
         return 0
 
     cdef int deliver_held(self, HeldOutputC* held) except -1:
-        """Put out what waited, chunk by chunk; what follows may put out more meanwhile. What fails takes the rest along."""
+        """Emit the buffered chunks; receivers may add more meanwhile. If one fails, the rest is dropped."""
         cdef Py_ssize_t i = 0
         try:
             while i < held.size:

@@ -101,7 +101,7 @@ cdef class PartitionKeys(Processor):
         return slot
 
     cdef bint make_room(self) except -1:
-        """Drop the key unused for longest, unless its events are at work."""
+        """Drop the least recently used key, unless its events are being processed."""
         cdef uint32_t slot = self.limit.oldest
         if self.limit.on_full != DROP_OLDEST or slot == NO_SLOT or slot in self.working:
             return False
@@ -164,7 +164,7 @@ cdef class PartitionKeys(Processor):
     def retain(self, wanted not None):
         """Forget the keys for which ``wanted(key)`` is false, and all that is kept for them; how many are left.
 
-        No event may be at work.
+        No event may be in process.
         """
         cdef uint32_t slot
         for slot in range(self.keys.slots()):
@@ -386,7 +386,7 @@ cdef class RangePartitionReceiver(PartitionReceiver):
         self.all = tuple(zip(labels, conditions))
 
     def look_for(self, wanted not None):
-        """Process events under no other labels than those for which ``wanted(label)`` is true. No event may be at work."""
+        """Process events only under labels for which ``wanted(label)`` is true. No event may be in process."""
         cdef list chosen = [one for one in self.all if wanted(one[0])]
         self.labels = tuple([label for label, _ in chosen])
         self.conditions = tuple([condition for _, condition in chosen])

@@ -21,7 +21,7 @@ from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 @cython.final
 @cython.no_gc_clear
 cdef class Projection(Processor):
-    """Select clause of a query that aggregates nothing and puts out current events, each for itself.
+    """Select clause of a query without aggregators that emits current events one by one.
 
     Args:
         app: the app's context.
@@ -176,7 +176,7 @@ cdef class Projection(Processor):
             self.pool.release_block(out, n)
 
     cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1:
-        """Write rows into the columns of the batch callback behind this query; on failure nothing was collected."""
+        """Write rows into the columns of the batch callback of the output stream; on failure none is added."""
         cdef BatchBuilder builder = sink.builder
         cdef int i
         cdef Py_ssize_t j, row = builder.size

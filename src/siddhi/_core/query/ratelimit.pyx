@@ -396,7 +396,7 @@ cdef class Limiter(RateLimiter):
             partition if self.groups.partitioned else 0)
 
     cdef int resume(self, LimiterState state) except -1:
-        """Order the tick that was on its way. Ticks missed while nobody ran are not made up for."""
+        """Schedule the pending tick again. Ticks missed while the app did not run are not repeated."""
         if self.period == 0:
             return 0
         if state.due == NO_TICK:
@@ -502,7 +502,7 @@ cdef class LimitedGroups(GroupBy):
 
 @cython.no_gc_clear
 cdef class LimitedSelector(Selector):
-    """A selector in front of a limiter: tells it the group of what is put out, and which events were reset.
+    """A selector before a limiter: passes it the group of each emitted event, and which events were reset.
 
     The limiter's state lives and is saved with the selector's.
 

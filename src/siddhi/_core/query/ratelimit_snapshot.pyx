@@ -152,7 +152,7 @@ cdef class SnapshotLimiter(Limiter):
         return True
 
     cdef int reset(self, int64_t timestamp) except -1:
-        """The window let go of everything at once."""
+        """Remove all events: the window was reset."""
         cdef LimiterState state = self.state_at_work()
         return 0 if state is None or self.picture == LATEST else self.forget(state)
 

@@ -33,7 +33,7 @@ cdef class Selector(Processor):
         aggregators: all aggregators of the clause, having included.
         groups: the group by, or None.
         mode: SelectMode.
-        wants_current, wants_expired: which events are put out.
+        wants_current, wants_expired: which events are emitted.
         having: condition over the output, or None.
         ordering: ChunkOrder or None.
         limit, offset: -1 and 0 for none.
@@ -154,7 +154,7 @@ cdef class Selector(Processor):
         return frame.group
 
     cdef inline EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL:
-        """Aggregate an event; returns what it puts out, or NULL, and its group's slot."""
+        """Aggregate an event; return its output record, or NULL, and the slot of its group."""
         cdef EventC* out = NULL
         slot[0] = self.enter(event)
         if (self.wants_current if event.type == CURRENT else self.wants_expired) and is_needed(self.output):
@@ -178,7 +178,7 @@ cdef class Selector(Processor):
         return <Py_ssize_t> slot < self.group_capacity and self.last_of_group[slot] is not NULL
 
     cdef bint selects_by_column(self) noexcept:
-        """Every column is an attribute as it is, or an aggregator that can't fail; every current event is put out."""
+        """Every column is an attribute as it is, or an aggregator that can't fail; every current event is emitted."""
         cdef int i
         cdef Aggregator aggregator
         if (type(self) is not Selector or self.groups is not None or self.wants_expired
@@ -251,7 +251,7 @@ cdef class Selector(Processor):
         return out if passed else NULL
 
     cdef int update(self, EventC* event) except -1:
-        """Let the aggregators see an event that is not put out."""
+        """Update the aggregators with an event that is not emitted."""
         cdef int i
         cdef CellC unused
         for i in range(self.n_columns):

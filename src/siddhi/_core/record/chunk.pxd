@@ -31,7 +31,7 @@ cdef inline EventC* chunk_pop(EventChunk* chunk) noexcept:
     return event
 
 cdef inline void chunk_release(EventChunk* chunk, EventPool pool) noexcept:
-    """Give up every event of the chunk."""
+    """Release every event of the chunk."""
     cdef EventC* event = chunk.head
     cdef EventC* following
     chunk.head = NULL

@@ -108,7 +108,7 @@ cdef inline void retain(EventPool pool, EventC* event) noexcept:
     event.refs += 1
 
 cdef inline void release(EventPool pool, EventC* event) noexcept:
-    """Give up one ownership; the last one returns the record to its pool."""
+    """Release one reference; the last one returns the record to its pool."""
     event.refs -= 1
     if event.refs == 0:
         pool.recycle(event)

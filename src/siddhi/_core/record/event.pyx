@@ -32,7 +32,7 @@ cdef extern from *:
     #define siddhi_is_debug 1
     static void siddhi_check_returned(siddhi_event *event) {
         if (event->type == SIDDHI_FREED && event->flags == SIDDHI_FREED)
-            Py_FatalError("siddhi: an event was given back to its pool twice");
+            Py_FatalError("siddhi: an event was returned to its pool twice");
     }
     static void siddhi_poison(siddhi_event *event, int words, int width, const unsigned char *codes) {
         event->timestamp = (int64_t) 0xDBDBDBDBDBDBDBDBULL;
@@ -174,7 +174,7 @@ def live_pools():
 @cython.no_gc
 @cython.final
 cdef class EventPool:
-    """Records of one layout. Grows by arenas; ``alive`` counts what is handed out."""
+    """Records of one layout. Grows by arenas; ``alive`` counts the records in use."""
 
     def __cinit__(self, Layout layout not None):
         self.layout = layout

@@ -60,7 +60,7 @@ cdef int64_t live_ms(FrameC* f) noexcept:
 
 
 cdef int64_t slowed_ms(FrameC* f, int64_t now) noexcept:
-    """The app's clock while the system's, which shows `now`, is behind it. Nine tenths: a period of nine seconds takes ten,
+    """The app's clock while the system clock (`now`) is earlier. Nine tenths: a period of nine seconds takes ten,
     and an hour is made up for in ten."""
     cdef int64_t passed = monotonic_set_to if monotonic_set_to != NOT_SET else <int64_t> (monotonic_ns() // 1_000_000)
     cdef int64_t slow

@@ -120,7 +120,7 @@ cdef class Aggregation(Processor):
         calendar: where buckets begin and end.
         by: the time of an event, long or string; None: the app's clock.
         group: executor of each attribute to group by.
-        first_group: position of the first of them in the rows; in front of it stands what a row's bucket is told by.
+        first_group: position of the first of them in the rows; the values before it identify the bucket of a row.
         shared: stores hold the rows of several nodes.
     """
 

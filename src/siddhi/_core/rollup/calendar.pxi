@@ -89,7 +89,7 @@ cdef int number_at(const char* text, int at, int n) noexcept:
 
 
 cdef int64_t time_of_text(str text) except? -1:
-    """The time (ms) that ``yyyy-MM-dd HH:mm:ss`` names, in GMT or at the offset ``+HH:mm`` behind it."""
+    """Return the time (ms) of ``yyyy-MM-dd HH:mm:ss``, in GMT or with an offset such as ``+02:00`` after it."""
     cdef Py_ssize_t n = 0
     cdef const char* at = PyUnicode_AsUTF8AndSize(text, &n)
     cdef int year, month, day, hour, minute, second, offset = 0, hours, minutes
@@ -113,7 +113,7 @@ cdef int64_t time_of_text(str text) except? -1:
             days = days_of(year, month, day)
             if days < days_of(year + (month == 12), 1 if month == 12 else month + 1, 1):
                 return days * DAY_MS + hour * <int64_t> HOUR_MS + (minute - offset) * MINUTE_MS + second * SECOND_MS
-    raise ValueError(f"'{text}' is not a time: write 'yyyy-MM-dd HH:mm:ss', with an offset '+HH:mm' behind it if not GMT")
+    raise ValueError(f"'{text}' is not a time: write 'yyyy-MM-dd HH:mm:ss', followed by an offset '+HH:mm' if not GMT")
 
 
 def parse_time_text(str text not None):

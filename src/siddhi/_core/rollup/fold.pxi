@@ -226,7 +226,7 @@ cdef class Fold:
         return 0
 
     cdef EventC* finish(self, EventC* row, int64_t bucket, FrameC* frame) except NULL:
-        """What readers get of a row, which is nobody else's, as expressions may run Python; the caller's."""
+        """Return a private copy of a row for readers, as expressions may run Python; the caller owns it."""
         cdef int i
         cdef FinishC* finish
         cdef const CellC* first

@@ -130,8 +130,8 @@ cdef class AggregationPurge(Processor):
         return first if first == NOTHING else first + 1
 
     cdef dict covered(self, Level coarser):
-        """By node: up to where rows of the next finer level are in a row of this one that is stored. Those behind it are
-        in rows at work, which an app that ends without a snapshot loses."""
+        """By node: up to where rows of the next finer level are in a row of this one that is stored. Later rows are
+        in unfinished rows, which an app that ends without a snapshot loses."""
         cdef Calendar calendar = self.aggregation.calendar
         cdef dict covered = {
             node: calendar.bucket(coarser.length, time)[1] for node, time in coarser.store.newest_of_nodes().items()

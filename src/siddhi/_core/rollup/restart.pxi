@@ -62,7 +62,7 @@ cdef int roll_anew(Aggregation self, int64_t now) except -1:
 
 
 cdef int settle(Aggregation self, list levels) except -1:
-    """Make the coarser rows that are at work anew as far as the replay has come; what comes later makes them again.
+    """Rebuild the unfinished coarser rows as far as the replay has come; later events rebuild them again.
 
     Args:
         levels: rows, start and end of the current bucket, by level.
@@ -157,7 +157,7 @@ cdef int add_record(Aggregation self, Level level, Rows rows, record, Rows group
 
 
 cdef int anew(Aggregation self, int at, Rows touched, Rows remade, Rows tail) except -1:
-    """What a level would store by now, if all that is at work were over.
+    """Return the rows that a level would store if all unfinished rows were complete.
 
     Args:
         at: index of the level.

@@ -197,7 +197,7 @@ cdef class AggregationSearch(Searchable):
 
     cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, FrameC* frame,
                          EventChunk* out) except -1:
-        """The same amid a replay: what is at work stands for what is stored of its groups."""
+        """Search during a replay: unfinished rows replace the stored rows of their groups."""
         cdef Aggregation aggregation = self.aggregation
         cdef Level asked = <Level> aggregation.levels[at]
         cdef EventPool pool = aggregation.fold.pool

@@ -127,8 +127,8 @@ cdef inline int64_t next_tick_of(AppContext app, int64_t when, int64_t period) e
     return due + left_out(app, due, period)
 
 cdef inline FrameC set_frame_aside(AppContext app) noexcept:
-    """The frame of what is at work, for an entry from inside it (a function or callback that sends): that one starts
-    like one from outside, and what is at work finds its frame again with put_frame_back()."""
+    """Return the frame of the running chunk, for an entry from inside it (a function or callback that sends). It starts
+    like one from outside; put_frame_back() restores the frame of the running chunk."""
     cdef FrameC frame = app.frame
     app.frame.slots = NULL
     app.frame.output = NULL

@@ -412,18 +412,18 @@ cdef class AppContext:
         return 0
 
     cdef int check_depth(self, str stream) except -1:
-        """Look whether a send into a stream may go on: it is the outermost one, or there is room for it."""
+        """Check the recursion depth of a send into a stream. The outermost send always passes."""
         if self.depth <= 1:
             return self.reset_depth()
         if self.depth_exceeded:
-            raise RecursionError(f"stream '{stream}' takes no event: what it follows from has led too deep and is given up")
+            raise RecursionError(f"stream '{stream}' rejects the event: the send before it exceeded the recursion limit")
         if self.depth <= MAX_DEPTH and siddhi_stack_has_room():
             return 0
         self.depth_exceeded = True
         self.depth_limit = 0
         raise RecursionError(
-            f"stream '{stream}': one event leads through more than {self.depth - 1} streams, and there is no room for "
-            "more; do streams feed each other without end?")
+            f"stream '{stream}': recursion limit exceeded: one event led to a chain of more than {self.depth - 1} sends; "
+            "check for streams that feed each other without end")
 
     cdef bint has_room(self) except -1:
         if self.depth == 0:

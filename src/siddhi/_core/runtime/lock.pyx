@@ -1,13 +1,13 @@
 """The lock of an app.
 
-Two apps whose callbacks send into each other may be at work in two threads at once: each thread holds the lock of its
-app, and asks for that of the other. A thread that finds that the one it would wait for waits, at the end of the chain,
-for a lock that it holds itself borrows the lock instead. That is as if the owner had sent once more from where it
-stands: it waits inside a callback or function of users, from where it might do so itself. It stands there until the
-borrower has given up the lock the chain ends with, which it took before, and so gives up later than the borrowed one.
+Two apps whose callbacks send into each other may run in two threads: each thread holds the lock of its app and waits
+for the lock of the other. Before a thread waits, it follows the chain of owners. If the chain ends with a lock of its
+own, it borrows the lock instead of waiting. This is safe, as if the owner had sent the event itself: the owner waits in
+a callback or function, where it could send. The owner can't continue before the borrower releases the lock at the end
+of the chain, which was acquired earlier and is therefore released later than the borrowed one.
 
-A callback that waits for a thread which wants the lock can't be helped so: what it waits for is another's. The thread that
-wants the lock looks now and then whether the owner waits for it to end, and raises DeadlockError, so that it does.
+Borrowing does not help a callback that waits for a thread which needs the lock. That thread checks periodically whether
+the owner waits for it to end, and then raises DeadlockError.
 """
 
 import sys
@@ -126,7 +126,7 @@ cdef class AppLock:
 
     @property
     def is_borrowed(self):
-        """The calling thread holds the lock: whether it is that of a thread that is at work in the app and waits."""
+        """The calling thread holds the lock: whether it is that of a thread that runs in the app and waits."""
         return bool(self.lent)
 
     def __enter__(self):
@@ -165,7 +165,7 @@ cdef int refuse_deadlock(AppLock lock, unsigned long me) except -1:
     names = {known.ident: known.name for known in threading.enumerate()}
     way = " waits for ".join([repr(names.get(one, one)) for one in [*chain, me]])
     raise DeadlockError(
-        f"deadlock: thread {names.get(me, me)!r} needs the app, where a callback or function is at work in thread "
+        f"deadlock: thread {names.get(me, me)!r} needs the app, where a callback or function is running in thread "
         f"{names.get(chain[0], chain[0])!r} and waits for this thread to end ({way}). Let the callback return without "
         "waiting for threads that use the app; see docs/threads.md")
 

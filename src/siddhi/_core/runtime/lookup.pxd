@@ -36,7 +36,7 @@ cdef int found_grow(FoundC* found) except -1
 cdef void found_free(FoundC* found) noexcept
 
 cdef inline void found_release(FoundC* found, EventPool pool) noexcept:
-    """Give up what a find() found."""
+    """Release the result of find()."""
     while found.size:
         found.size -= 1
         release(pool, found.events[found.size])

@@ -152,7 +152,7 @@ cdef class SnapshotWriter:
 
 
 cdef object numbers_in(const char* data, Py_ssize_t n):
-    """The words of a C struct, as far as they can be told: what would be a huge integer is taken for a double."""
+    """Return the words of a C struct, with guessed types: a huge integer is shown as a double."""
     cdef Py_ssize_t i
     cdef int64_t whole
     cdef double real

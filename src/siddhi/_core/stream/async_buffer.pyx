@@ -1,15 +1,15 @@
-"""The buffer of an ``@async`` stream: senders put events in and go on, worker threads deliver them.
+"""The buffer of an ``@async`` stream: senders add events and continue, worker threads deliver them.
 
-The app's lock is what makes this safe to think about. Workers take events out of the ring only while they hold it, so
-events are delivered in the order they were put in, whatever the number of workers, and a snapshot sees a ring that
-stands still. Putting in takes no lock: a ring operation runs no Python code, so the interpreter lock is enough.
+Workers take events out of the ring buffer only while they hold the lock of the app. So events are delivered in the order in
+which they were added, whatever the number of workers, and the ring does not change during a snapshot. Adding takes no lock:
+a ring operation runs no Python code, so the GIL is enough.
 
-A full ring stops senders. One that holds the app's lock (a query that inserts into the stream, a callback that sends)
-cannot wait for workers that need that lock: it delivers the oldest events itself. Should these send into the same
-stream again, be it by way of others, the ring grows: a stream that feeds itself would otherwise wait for itself for ever.
+A full ring blocks senders. A sender that holds the lock of the app (a query that inserts into the stream, a callback that
+sends) cannot wait for workers that need that lock: it delivers the oldest events itself. If these send into the same stream
+again, directly or through other streams, the ring grows: the stream would otherwise wait for itself indefinitely.
 
-Delivering runs C code only, where Python neither switches threads nor handles signals. So whoever delivers chunk after
-chunk lets other threads run every few milliseconds, and a worker lets one have the app's lock that waits for it.
+Delivery runs C code only, where Python neither switches threads nor handles signals. So a thread that delivers chunk after
+chunk lets other threads run every few milliseconds, and a worker releases the app's lock for a thread that waits for it.
 """
 
 cimport cython
@@ -222,7 +222,7 @@ cdef class AsyncBuffer(Processor):
         return 0
 
     cdef bint await_events(self) except -1:
-        """Wait for events; False: there will be none, or nobody wants them delivered."""
+        """Wait for events; return False if there will be none, or they are not to be delivered."""
         if self.is_overdue():
             return False
         if self.ring.size:
@@ -276,7 +276,7 @@ cdef class AsyncEntry(Receiver):
     Args:
         buffer: the buffer.
         moves_clock: in playback the timestamps of these events move the app's clock.
-        gate: lock of the senders of this entry, given up while they wait; None: it is the app's own.
+        gate: lock of the senders of this entry, released while they wait; None: the lock of the app.
     """
 
     cdef AsyncBuffer buffer

@@ -83,7 +83,7 @@ cdef class BatchCallback(Receiver):
         return 0 if self.waiting else self.await_flush()
 
     cdef int await_flush(self) except -1:
-        """Have the rows handed out at the end of the batch being sent, or at once where there is none."""
+        """Deliver the rows at the end of the batch being sent, or immediately without one."""
         if not self.app.in_batch:
             return self.flush()
         self.app.batch_callbacks.append(self)
@@ -97,7 +97,7 @@ cdef class BatchCallback(Receiver):
         return 0
 
     cpdef int flush(self) except -1:
-        """Hand out what was collected."""
+        """Deliver the collected rows."""
         self.waiting = False
         if self.builder.size == 0:
             return 0
@@ -114,7 +114,7 @@ cdef class BatchCallback(Receiver):
 # --- Output kept as columns until somebody asks for it.
 
 cdef void give_columns(void** data, uint8_t** valid, int first, int end) noexcept:
-    """Give back what was allocated of columns that nothing was put into."""
+    """Release the memory of columns that stayed empty."""
     cdef int i
     if data is not NULL and valid is not NULL:
         for i in range(first, end):

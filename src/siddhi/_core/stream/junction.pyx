@@ -345,7 +345,7 @@ cdef class StreamJunction:
             event = event.next
 
     cdef int check_depth(self) except -1:
-        """See AppContext.dive; a refusal ends the send."""
+        """Check the recursion depth; a RecursionError ends the send."""
         try:
             return self.app.check_depth(self.id)
         except BaseException:

@@ -14,7 +14,7 @@ from siddhi._core.stream.junction cimport StreamJunction
 
 @cython.final
 cdef class Stopwatch:
-    """Shared by the probes of an app, whose lock guards it: what the probes inside the one at work measured."""
+    """Shared by the probes of an app, whose lock guards it: the measurements of the probes inside the running one."""
 
     cdef int64_t inside
 

@@ -180,7 +180,7 @@ cdef class TableSink(QueryOutput):
     Args:
         app: the app's context.
         pool: of the output records.
-        layout: names and types of what is put out.
+        layout: names and types of the output.
         table: acted on.
     """
 

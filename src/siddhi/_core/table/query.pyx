@@ -20,7 +20,7 @@ cdef enum:
 
 @cython.final
 cdef class CollectOutput(QueryOutput):
-    """Keeps what is put out as events without timestamp.
+    """Collects the output as events without timestamp.
 
     Args:
         app: the app's context.
@@ -56,7 +56,7 @@ cdef class CollectOutput(QueryOutput):
 @cython.no_gc_clear
 cdef class FinishedSelector(Selector):
     """Asks ``having`` of finished groups: what a group's last row says decides, not the rows on the way there. The arguments
-    are those of a selector that puts out the last row, or the last of each group."""
+    are those of a selector that emits the last row, or the last of each group."""
 
     cdef Executor asked
 
@@ -107,7 +107,7 @@ cdef class OnDemand:
         raise TypeError(f"{type(self).__name__} answers nothing")
 
     def run(self):
-        """The answer; None where this very query is at work further up the stack."""
+        """Return the result; None if the same query is running further up the stack."""
         cdef FrameC* frame = &self.app.frame
         cdef FrameC before
         cdef EventC* slots[1]
@@ -148,7 +148,7 @@ cdef class OnDemandFind(OnDemand):
         source: where rows are looked up.
         pool: of the rows.
         selector: the selection, over the rows.
-        stage: where the selection puts out to.
+        stage: the output of the selection.
         enough: of the rows found, so many decide the answer; -1: all do.
     """
 

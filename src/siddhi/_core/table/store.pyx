@@ -51,7 +51,7 @@ cdef class Parameters:
 
 
 def event_of(tuple values not None, Layout layout not None):
-    """An event without time, for those who are told of what becomes of a row."""
+    """Return an event without timestamp, for listeners to the changes of a row."""
     cdef Event event = Event.__new__(Event)
     event.timestamp = -1
     event.values = values
@@ -255,7 +255,7 @@ cdef class StoreSink(QueryOutput):
     Args:
         app: the app's context.
         pool: of the output records.
-        layout: names and types of what is put out.
+        layout: names and types of the output.
         parameters: what the store needs of each event, besides its values.
         operate: fn(parameters, records): what is done; a dict and a tuple for each event of the chunk.
         gather: while a batch is being sent, ``gather.take(change, parameters, records)`` keeps what is to be done instead,
@@ -379,7 +379,7 @@ cdef class StoreUpdateOrInsert(StoreSink):
 
 @cython.final
 cdef class Reduction:
-    """What is to be added for events that changed no row. Of use while their chunk is at work."""
+    """The rows to add for events that changed no row. Valid while their chunk is processed."""
 
     cdef StoreUpdateOrInsert sink
     cdef EventC* first
@@ -495,7 +495,7 @@ cdef class CachedAnswer:
         self.store = store
 
     def run(self):
-        """The answer, as events without timestamp; None where this very query is at work further up the stack."""
+        """Return the result as events without timestamp; None if the same query is running further up the stack."""
         lock_app(self.app.lock)
         try:
             return self.memory.run() if self.cache.ensure() else self.store.run()

@@ -245,7 +245,7 @@ cdef class Table:
         return 0
 
     cdef EventC* adopt(self, EventC* event) except NULL:
-        """A row of an event's values: the event itself where nobody else has it."""
+        """Return a row with the values of an event: the event itself if it has no other reference."""
         if event.refs != 1:
             return self.copy(event)
         retain(self.pool, event)

@@ -25,7 +25,7 @@ cdef class CronWindow(Window):
     """A release is one chunk: the previous batch as EXPIRED, then the collected events as CURRENT, no RESET.
 
     A tick without collected events does nothing, so the window waits for ticks only while it has something to release.
-    The expired events are sent whatever the query puts out: they take away what the batch before added to aggregates.
+    The expired events are always sent: they remove the previous batch from the aggregates.
 
     Args:
         next_tick: ``fn(ms)``, the first tick after a time, None where there is none left: events are not kept then.

@@ -281,8 +281,8 @@ cdef class ExpressionBatchWindow(HeldWindow):
     A release is one chunk: the batch before as EXPIRED, then the batch as CURRENT, stamped with the clock, no RESET.
     The event that released it begins the next batch, or is the last one of this (``includes``). Where events stream,
     they pass as they come and the release is the batch as EXPIRED. An event that fails in an empty window expires at
-    once and passes, included or not: no batch is left of it. The expired events are sent whatever the query puts out:
-    they take away what the batch added to its aggregates.
+    once and passes, included or not: no batch is left of it. The expired events are always sent:
+    they remove the batch from the aggregates.
 
     Args:
         includes: executor over the releasing event; None: it is never included.

@@ -293,7 +293,7 @@ cdef class FrequentWindow(CountingWindow):
     """``frequent(n [, a])``: counts n keys (Misra and Gries). An event of a counted key passes and becomes its latest.
 
     One of a new key passes where fewer than n are counted. Otherwise all counts go down by one and the latest event of
-    each key that reaches zero expires; if that made room the new event passes behind them, else it is dropped. A count
+    each key that reaches zero expires; if that made room the new event passes after them, else it is dropped. A count
     goes down only as often as it went up, so an event costs the same for any n.
 
     Args:

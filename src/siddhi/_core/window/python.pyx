@@ -23,7 +23,7 @@ cdef class PythonWindow(Window):
     Args:
         host: calls the objects of the class.
         pool: of the records it holds.
-        batch: what one call puts out is a chunk of its own.
+        batch: the output of each call is a separate chunk.
         searchable: the class has ``events()``.
     """
 

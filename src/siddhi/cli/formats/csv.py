@@ -67,7 +67,7 @@ class CsvFormat:
         return chunk_of(self._read_columns(data, self._schema), self._schema)
 
     def explain(self, record: bytes) -> Fault:
-        """Return what is wrong with a record, by reading its columns one by one."""
+        """Return the error of an invalid record, by reading its columns one by one."""
         try:
             text = record.decode("utf-8")
         except UnicodeDecodeError as error:

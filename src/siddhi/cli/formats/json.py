@@ -50,7 +50,7 @@ class JsonLinesFormat:
         return chunk_of(self._read_columns(data, self._schema), self._schema)
 
     def explain(self, record: bytes) -> Fault:
-        """Return what is wrong with a line, by parsing it and reading its columns one by one."""
+        """Return the error of an invalid line, by parsing it and reading its columns one by one."""
         try:
             item = json.loads(record.strip(), object_pairs_hook=_Pairs)
         except UnicodeDecodeError as error:

@@ -61,7 +61,7 @@ class TextFormat(Protocol):
         """Read complete records; raise one of ``READ_ERRORS`` if one is bad."""
 
     def explain(self, record: bytes) -> Fault:
-        """Return what is wrong with a record that ``read`` can't read."""
+        """Return the error of a record that ``read`` can't read."""
 
 
 def chunk_of(columns: pa.Table, schema: InputSchema) -> Chunk:

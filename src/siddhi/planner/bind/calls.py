@@ -79,7 +79,7 @@ def resolve_arguments(resolve: Resolver, node: FunctionCall) -> tuple[TypedExpre
 
 
 def _argument(resolve: Resolver, node: Expression) -> TypedExpression:
-    """Return a typed argument. In joins and patterns, a name that is no attribute can refer to an event."""
+    """Return a typed argument. In joins and patterns, a name that is not an attribute can refer to an event."""
     scope = resolve.scope
     if scope.has_event_references and isinstance(node, Variable) and node.source is None and node.index is None:
         slot = scope.event_slot(node.name)

@@ -50,7 +50,7 @@ def is_allowed(kind: Place, value: str, prefixes: tuple[str, ...], *, is_whole: 
 
 
 def is_file_allowed(kind: Place, value: str, folders: tuple[str, ...], *, is_whole: bool) -> bool:
-    """Return whether a location is no file, or a file inside the folders after resolving symbolic links.
+    """Return whether a location is not a file, or a file inside the folders after resolving symbolic links.
 
     Relative paths start in the working directory. The arguments are those of :func:`is_allowed`.
     """

@@ -53,7 +53,7 @@ class IdleInputs:
         self._latest[stream] = max(latest, self._latest.get(stream, latest))
 
     def noted(self, stream: str, at: int) -> None:
-        """Record a punctuation at this event time (ms), whoever wrote it."""
+        """Record a punctuation at this event time (ms), written by any process."""
         watermark = at - self._graces[stream]
         self._punctuated[stream] = max(watermark, self._punctuated.get(stream, watermark))
 

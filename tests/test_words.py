@@ -1,0 +1,104 @@
+"""Words that may not come back in documents, docstrings and messages, each with what to write instead."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".pxi"}
+
+# Pattern, and what to write; what a group of a pattern matches makes the use rightful.
+WORDS = {
+    r"(there )?is no (?!longer|more|other|such|worse|further)[a-z]+": "is not a ...; in errors: invalid ..., expected ...",
+    r"(?:put|puts|putting) out": "emit",
+    r"puts? aside|waiting rows": "buffer, watermark buffer",
+    r"(?:gives?|gave|given) (?:up|back)": "release, remove, return",
+    r"lets? go of": "release, remove",
+    r"takes? away": "remove, subtract",
+    r"hand(?:s|ed)? out": "return, emit",
+    r"at hand|at work": "current, running",
+    r"islands?": "engine fragment",
+    r"(?:in)?separab(?:le|ly|ility)": "distribution, distributed by",
+    r"parcels?": "record batch",
+    r"dives?": "recursion check, depth limit",
+    r"slabs?": "arena",
+    r"outlets?": "column writer, output writer",
+    r"doors?": "input schema, entry, interface",
+    r"(?:is|are|was|were|be) told": "is reported, is warned, receives",
+    r"behind (?:it|them|that|this)": "after it, downstream",
+    r"what is wrong with": "the error of, invalid ...",
+    r"for ever": "indefinitely, without end",
+    r"nobody": "no caller, no thread, no receiver",
+    r"whoever": "the caller, each receiver",
+    r"vouch(?:es|ed)?": "trust",
+}
+PATTERNS = [  # a phrase may continue on the next line
+    (re.compile(r"\b(?:{})\b".format(pattern.replace(" ", r"\s+")), re.IGNORECASE), instead)
+    for pattern, instead in WORDS.items()
+]
+LINK = re.compile(r"\]\([^)\s]*\)")
+
+
+def strings(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and text of the string literals of a file, docstrings included."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in {".py", ".pyi"}:
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.lineno, node.value
+        return
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):  # Cython has the tokens of Python
+        if token.type == tokenize.STRING or tokenize.tok_name[token.type] == "FSTRING_MIDDLE":
+            yield token.start[0], token.string
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    if path.suffix == ".md":
+        yield 1, LINK.sub("]", path.read_text(encoding="utf-8"))
+    else:
+        yield from ((line, text) for line, text in strings(path) if " " in text)  # else it is a name or a key
+
+
+def found(path: Path) -> list[str]:
+    return [
+        f"{path.name}:{line + text.count(chr(10), 0, match.start())}: '{' '.join(match[0].split())}': write {instead}"
+        for line, text in texts(path)
+        for pattern, instead in PATTERNS
+        for match in pattern.finditer(text)
+        if not match.lastindex
+    ]
+
+
+def test_source_files_have_no_words_of_the_list() -> None:
+    files = [path for path in sorted((ROOT / "src" / "siddhi").rglob("*")) if path.suffix in SOURCES]
+    assert len(files) > 400
+    assert [hit for path in files for hit in found(path)] == []
+
+
+@pytest.mark.parametrize(
+    "path", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"], ids=lambda path: path.stem
+)
+def test_documents_have_no_words_of_the_list(path: Path) -> None:
+    assert found(path) == []
+
+
+def test_words_are_found_in_every_kind_of_text(tmp_path: Path) -> None:
+    for name, text in {
+        "a.py": 'x = 1\nraise ValueError(f"{x} is no time")\n',
+        "b.pyx": 'cdef int f() except -1:\n    """Give\n    up a state."""\n',
+        "c.md": "A row that is\nput out. [The door](adr/door.md)\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert [hit.split(":")[:3] for name in ("a.py", "b.pyx", "c.md") for hit in found(tmp_path / name)] == [
+        ["a.py", "2", " 'is no time'"],
+        ["b.pyx", "2", " 'Give up'"],
+        ["c.md", "1", " 'put out'"],
+        ["c.md", "2", " 'door'"],
+    ]
