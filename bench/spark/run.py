@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-LIMITS = {"native filter": 0.4, "batch island": 3.0, "stream": 5.0}
+LIMITS = {"Catalyst filter": 0.4, "batch fragment": 3.0, "stream": 5.0}
 """CPU seconds per million rows."""
 
 FILTER = """
@@ -127,7 +127,7 @@ def main() -> int:
         sink = lambda frame, _: frame.write.format("noop").mode("overwrite").save()  # noqa: E731
         runtime.finish(str(checkpoint), {"Out": sink})
 
-    plans = {"native filter": batch(FILTER), "batch island": batch(FRAGMENT), "stream": stream}
+    plans = {"Catalyst filter": batch(FILTER), "batch fragment": batch(FRAGMENT), "stream": stream}
     failed = False
     try:
         for name, run in plans.items():
