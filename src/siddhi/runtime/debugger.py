@@ -64,7 +64,7 @@ class SiddhiDebugger:
         self._hooks: dict[str, Callable[[int, list[Event] | None, list[Event] | None], None]] = {}
         with assembly.context.lock:
             for name, junction, receiver in entered:
-                Breakpoint(receiver, junction, self._hook_in(name)).put_in()
+                Breakpoint(receiver, junction, self._hook_in(name)).attach()
             for name in self._queries:
                 self._hooks[name] = self._hook_out(name)
                 assembly.queries[name].output.add_callback(self._hooks[name])

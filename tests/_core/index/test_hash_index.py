@@ -62,7 +62,7 @@ class KeyMapMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def look_up(self, data: st.DataObject) -> None:
         key = self.key(data)
-        assert self.map.slot_of(key) == self.slots.get(comparable(key))
+        assert self.map.id_of(key) == self.slots.get(comparable(key))
 
     @precondition(lambda self: self.slots)
     @rule(data=st.data())
@@ -105,7 +105,7 @@ def test_many_keys_come_and_go(code: TypeCode) -> None:
     assert [keys.add((make(i),)) for i in range(20_000)] == [(i, True) for i in range(20_000)]
     for i in range(0, 20_000, 3):
         keys.discard(i)
-    assert all(keys.slot_of((make(i),)) == (None if i % 3 == 0 else i) for i in range(20_000))
+    assert all(keys.id_of((make(i),)) == (None if i % 3 == 0 else i) for i in range(20_000))
     reused = {keys.add((make(i),))[0] for i in range(20_000, 20_000 + len(range(0, 20_000, 3)))}
     assert reused == set(range(0, 20_000, 3))
     assert len(keys) == 20_000
@@ -141,7 +141,7 @@ def test_a_string_is_found_by_its_content_whatever_class_it_has() -> None:
     keys = KeyMap([TypeCode.STRING])
     assert keys.add((Name("IBM"),)) == (0, True)
     assert keys.add(("IBM",)) == (0, False)
-    assert keys.slot_of((Name("IBM"),)) == 0
+    assert keys.id_of((Name("IBM"),)) == 0
     assert type(keys.items()[0][0]) is str
 
 
@@ -268,5 +268,5 @@ def test_changed_bytes_are_read_or_refused(data: st.DataObject) -> None:
         copy.load(bytes(content[:cut]))
         loaded = True
     assert loaded or len(copy) == 0
-    assert all(copy.slot_of(key) == slot for slot, key in copy.items().items())
+    assert all(copy.id_of(key) == slot for slot, key in copy.items().items())
     copy.add(tuple(None for _ in types))

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siddhi._core.index.sorted_index import SortedSlots
+from siddhi._core.index.sorted_index import SortedKeys
 
 LAST = 2**64 - 1
 
 
-def everything(slots: SortedSlots) -> list[tuple[int, int]]:
+def everything(slots: SortedKeys) -> list[tuple[int, int]]:
     return slots.between(0, LAST)
 
 
 @pytest.mark.parametrize("keys", [range(2000), range(2000, 0, -1), random.Random(1).sample(range(10**6), 2000)])
 def test_keys_come_out_in_order_whatever_order_they_came_in(keys: list[int]) -> None:
-    slots = SortedSlots()
+    slots = SortedKeys()
     for slot, key in enumerate(keys):
         slots.put(key, slot)
     assert slots.size == 2000
@@ -27,7 +27,7 @@ def test_keys_come_out_in_order_whatever_order_they_came_in(keys: list[int]) -> 
 
 
 def test_the_first_and_the_last_number_are_keys_too() -> None:
-    slots = SortedSlots()
+    slots = SortedKeys()
     slots.put(LAST, 1)
     slots.put(0, 2)
     assert everything(slots) == [(0, 2), (LAST, 1)]
@@ -35,7 +35,7 @@ def test_the_first_and_the_last_number_are_keys_too() -> None:
 
 
 def test_nothing_is_left_after_everything_was_discarded() -> None:
-    slots = SortedSlots()
+    slots = SortedKeys()
     for key in range(1000):
         slots.put(key, key)
     for key in range(1000):
@@ -47,7 +47,7 @@ def test_nothing_is_left_after_everything_was_discarded() -> None:
 
 
 def test_a_key_that_is_absent_cannot_be_discarded() -> None:
-    slots = SortedSlots()
+    slots = SortedKeys()
     with pytest.raises(KeyError):
         slots.discard(1)
     slots.put(1, 1)
@@ -66,7 +66,7 @@ def test_a_key_that_is_absent_cannot_be_discarded() -> None:
 def test_ranges_are_those_of_a_sorted_dict(
     changes: list[tuple[bool, int]], low: int, high: int, behind_low: bool, with_high: bool, spread: int
 ) -> None:
-    slots, twin = SortedSlots(), {}
+    slots, twin = SortedKeys(), {}
     # Filling it up first makes several blocks, so that every change may meet a border.
     for key in range(spread):
         slots.put(1000 + key, key)

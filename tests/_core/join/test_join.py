@@ -15,12 +15,12 @@ from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.projection import Projection
 from siddhi._core.record.event import EventPool, Layout, TypeCode
 from siddhi._core.runtime.context import AppContext
-from siddhi._core.runtime.lookup import NothingHeld, Searchable
+from siddhi._core.runtime.lookup import EmptySearchable, Searchable
 from siddhi._core.stream.callback import StreamCallback
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.window.base import Window
 from siddhi._core.window.length import LengthWindow
-from siddhi._core.window.lookup import EventIndex, HeldEvents, IndexProbe, WindowScan
+from siddhi._core.window.lookup import EventIndex, IndexProbe, NumberedEvents, WindowScan
 
 ALL = 2**64 - 1
 
@@ -35,7 +35,7 @@ class Side:
         self.pool = EventPool(self.layout)
         self.window = LengthWindow(app, self.pool, length)
         self.window.make_state(0)
-        self.held = HeldEvents(self.window)
+        self.held = NumberedEvents(self.window)
         copier = RecordCopier(self.layout, self.pool, [0, 1])
         self.junction.subscribe(QueryEntry(app, (), copier, self.window, self.junction, ALL))
 
@@ -102,7 +102,7 @@ def test_null_keys_are_held_and_never_found() -> None:
 
 
 def test_nothing_is_ever_found_where_nothing_is_held() -> None:
-    assert NothingHeld(1).slot == 1
+    assert EmptySearchable(1).slot == 1
 
 
 def test_an_index_reads_one_of_two_slots() -> None:

@@ -154,22 +154,22 @@ def test_callbacks_that_feed_each_other_are_stopped_too() -> None:
 
 
 @pytest.mark.parametrize("asking", [0, 8])
-def test_rows_of_a_batch_that_a_query_fails_with_are_not_seen_by_those_behind_it(asking: int) -> None:
+def test_rows_of_a_batch_that_a_query_fails_with_are_not_seen_by_those_behind_it(n_guarded: int) -> None:
     # With many queries that ask for a value, events are picked for each.
-    queries = "".join(f"from S[v == {i}] select v insert into V{i};" for i in range(asking))
+    queries = "".join(f"from S[v == {i}] select v insert into V{i};" for i in range(n_guarded))
     app = (
         "define stream S (v int, b bool); from S select v insert into A; from S select and(b) as b insert into B;"
         f"{queries} from S#window.length(2) select v, and(b) as b insert into C; from S select v insert into D;"
     )
     with running(app) as runtime:
         failures = noted(runtime)
-        rows: dict[str, list[Any]] = {"A": [], "D": [], **({"V1": [], "V2": []} if asking else {})}
+        rows: dict[str, list[Any]] = {"A": [], "D": [], **({"V1": [], "V2": []} if n_guarded else {})}
         for stream, seen in rows.items():
             runtime.add_batch_callback(stream, lambda batch, seen=seen: seen.extend(batch["v"].tolist()))
         runtime.input_handler("S").send_batch({"v": [1, 2, 3], "b": [True, None, False]})
     assert rows["A"] == [1, 2, 3]
     assert rows["D"] == [1, 3]
     assert failures == [("S", [(2, None)])]
-    if asking:
+    if n_guarded:
         assert rows["V1"] == [1]
         assert rows["V2"] == []

@@ -32,11 +32,11 @@ def literal(name: str, value: Any) -> str:
 def questions(draw: st.DrawFn) -> list[tuple[str | None, Any, int | None]]:
     """For each query the attribute and value it asks for (None: it takes every event), and a second condition on k."""
     attribute = draw(st.sampled_from(sorted(VALUES)))
-    asked = st.tuples(
+    guards = st.tuples(
         st.just(attribute), st.sampled_from(VALUES[attribute]).filter(lambda value: value not in (-(2**31), -(2**63)))
     )
     others = st.sampled_from([(None, None), ("k", 1)])
-    questions = draw(st.lists(asked, min_size=8, max_size=12)) + draw(st.lists(others, max_size=3))
+    questions = draw(st.lists(guards, min_size=8, max_size=12)) + draw(st.lists(others, max_size=3))
     return [(*question, draw(st.sampled_from([None, 1]))) for question in draw(st.permutations(questions))]
 
 
@@ -46,9 +46,9 @@ ROWS = st.lists(
 )
 
 
-def app_of(asked: list[tuple[str | None, Any, int | None]], *, apart: bool) -> str:
+def app_of(guards: list[tuple[str | None, Any, int | None]], *, apart: bool) -> str:
     queries = []
-    for number, (name, value, second) in enumerate(asked):
+    for number, (name, value, second) in enumerate(guards):
         conditions = [f"{name} == {literal(name, value)}"] if name else []
         conditions += ["k == 1"] if second else []
         where = f"[{' and '.join(conditions)}]" if conditions else ""
@@ -65,12 +65,12 @@ def passes(question: tuple[str | None, Any, int | None], row: tuple[Any, ...]) -
 
 @pytest.mark.parametrize("door", ["send", "send_events", "send_batch"])
 @pytest.mark.parametrize("apart", [False, True])
-@given(asked=questions(), rows=ROWS)
+@given(guards=questions(), rows=ROWS)
 def test_every_query_sees_what_it_asks_for_in_order(
-    door: str, apart: bool, asked: list[tuple[str | None, Any, int | None]], rows: list[tuple[Any, ...]]
+    door: str, apart: bool, guards: list[tuple[str | None, Any, int | None]], rows: list[tuple[Any, ...]]
 ) -> None:
     got: list[tuple[Any, ...]] = []
-    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app_of(asked, apart=apart)) as runtime:
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app_of(guards, apart=apart)) as runtime:
         for name in runtime.stream_definitions:
             if name.startswith("Out"):
                 if door == "send_batch":
@@ -91,7 +91,7 @@ def test_every_query_sees_what_it_asks_for_in_order(
             handler.send_batch(
                 pa.table([pa.array(column, kind) for column, kind in zip(columns, types)], names=list("anlbk"))
             )
-    expected = [(number, *row) for row in rows for number, question in enumerate(asked) if passes(question, row)]
+    expected = [(number, *row) for row in rows for number, question in enumerate(guards) if passes(question, row)]
     if apart or door == "send_events":  # each query alone sees its rows in order, or a chunk goes query by query
         got, expected = sorted(got, key=lambda row: row[0]), sorted(expected, key=lambda row: row[0])
     assert got == expected

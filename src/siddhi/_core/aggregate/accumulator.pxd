@@ -48,7 +48,7 @@ cdef class Accumulators:
     cdef uint32_t* nulls           # [MAX_BLOCK] which of them are null
     cdef int64_t* counts           # [n][MAX_BLOCK] values behind each result
     cdef void take_block(self, EventC** events, Py_ssize_t n) noexcept
-    cdef void add_block(self, const uint32_t* slots, Py_ssize_t n) noexcept
+    cdef void add_block(self, const uint32_t* group_ids, Py_ssize_t n) noexcept
     cdef void finish_block(self, Py_ssize_t n, uint64_t** data, uint8_t** valid) noexcept
 
 cdef int take_computed(const ArgumentC* argument, EventC* event, FrameC* frame, uint64_t* out) except -1
@@ -86,7 +86,7 @@ cdef inline int take_arguments(Accumulators self, EventC* event, FrameC* frame, 
             take_cell(argument, event, &out[k])
     return 0
 
-cdef inline void add_arguments(const AccumulatorC* accumulator, int n, uint32_t slot, const uint64_t* values,
+cdef inline void add_arguments(const AccumulatorC* accumulator, int n, uint32_t group_id, const uint64_t* values,
                                uint32_t nulls) noexcept:
     """Let every measure of a slot take an event's arguments in."""
     cdef const AccumulatorC* end = accumulator + n
@@ -94,20 +94,20 @@ cdef inline void add_arguments(const AccumulatorC* accumulator, int n, uint32_t 
     cdef DoubleSumC* real
     while accumulator is not end:
         if accumulator.kind == COUNTS:
-            (<int64_t*> accumulator.states[0])[slot] += 1
+            (<int64_t*> accumulator.states[0])[group_id] += 1
         elif nulls and nulls >> accumulator.argument & 1:
             pass
         elif accumulator.kind == REAL:
-            real = <DoubleSumC*> accumulator.states[0] + slot
+            real = <DoubleSumC*> accumulator.states[0] + group_id
             real.total += (<const CellC*> &values[accumulator.argument]).d
             real.count += 1
         else:
-            whole = <LongSumC*> accumulator.states[0] + slot
+            whole = <LongSumC*> accumulator.states[0] + group_id
             whole.total = siddhi_add_l(whole.total, (<const CellC*> &values[accumulator.argument]).l)
             whole.count += 1
         accumulator += 1
 
-cdef inline void remove_arguments(const AccumulatorC* accumulator, int n, uint32_t slot, const uint64_t* values,
+cdef inline void remove_arguments(const AccumulatorC* accumulator, int n, uint32_t group_id, const uint64_t* values,
                                   uint32_t nulls) noexcept:
     """Let every measure of a slot give an event's arguments up."""
     cdef const AccumulatorC* end = accumulator + n
@@ -115,20 +115,20 @@ cdef inline void remove_arguments(const AccumulatorC* accumulator, int n, uint32
     cdef DoubleSumC* real
     while accumulator is not end:
         if accumulator.kind == COUNTS:
-            (<int64_t*> accumulator.states[0])[slot] -= 1
+            (<int64_t*> accumulator.states[0])[group_id] -= 1
         elif nulls and nulls >> accumulator.argument & 1:
             pass
         elif accumulator.kind == REAL:
-            real = <DoubleSumC*> accumulator.states[0] + slot
+            real = <DoubleSumC*> accumulator.states[0] + group_id
             real.total -= (<const CellC*> &values[accumulator.argument]).d
             real.count -= 1
         else:
-            whole = <LongSumC*> accumulator.states[0] + slot
+            whole = <LongSumC*> accumulator.states[0] + group_id
             whole.total = siddhi_sub_l(whole.total, (<const CellC*> &values[accumulator.argument]).l)
             whole.count -= 1
         accumulator += 1
 
-cdef inline void add_row(const AccumulatorC* accumulators, int n, uint32_t slot, const uint64_t* values, uint32_t nulls,
+cdef inline void add_row(const AccumulatorC* accumulators, int n, uint32_t group_id, const uint64_t* values, uint32_t nulls,
                          Py_ssize_t j, uint64_t** data, int64_t* counts) noexcept:
     """add_arguments for row j of a block whose arguments were taken; leaves totals and counts for finish_block."""
     cdef const AccumulatorC* accumulator
@@ -138,30 +138,30 @@ cdef inline void add_row(const AccumulatorC* accumulators, int n, uint32_t slot,
     for m in range(n):
         accumulator = &accumulators[m]
         if accumulator.kind == REAL:
-            real = <DoubleSumC*> accumulator.states[0] + slot
+            real = <DoubleSumC*> accumulator.states[0] + group_id
             if not nulls >> accumulator.argument & 1:
                 real.total += (<const CellC*> &values[accumulator.argument * MAX_BLOCK + j]).d
                 real.count += 1
             (<double*> &data[m][j])[0] = real.total
             counts[m * MAX_BLOCK + j] = real.count
         elif accumulator.kind == WHOLE:
-            whole = <LongSumC*> accumulator.states[0] + slot
+            whole = <LongSumC*> accumulator.states[0] + group_id
             if not nulls >> accumulator.argument & 1:
                 whole.total = siddhi_add_l(whole.total, <int64_t> values[accumulator.argument * MAX_BLOCK + j])
                 whole.count += 1
             data[m][j] = <uint64_t> whole.total
             counts[m * MAX_BLOCK + j] = whole.count
         else:
-            (<int64_t*> accumulator.states[0])[slot] += 1
-            data[m][j] = <uint64_t> (<int64_t*> accumulator.states[0])[slot]
+            (<int64_t*> accumulator.states[0])[group_id] += 1
+            data[m][j] = <uint64_t> (<int64_t*> accumulator.states[0])[group_id]
             counts[m * MAX_BLOCK + j] = 1
 
-cdef inline int accumulator_value(const AccumulatorC* accumulator, uint32_t slot, uint64_t* out) noexcept:
+cdef inline int accumulator_value(const AccumulatorC* accumulator, uint32_t group_id, uint64_t* out) noexcept:
     """What a measure says of a slot, eight bytes of a long or a double, zeros for null. VALUE or NULL_VALUE."""
     cdef const DoubleSumC* real
     cdef CellC value
     if accumulator.kind == REAL:
-        real = <const DoubleSumC*> accumulator.states[0] + slot
+        real = <const DoubleSumC*> accumulator.states[0] + group_id
         if real.count == 0:
             out[0] = 0
             return NULL_VALUE
@@ -169,10 +169,10 @@ cdef inline int accumulator_value(const AccumulatorC* accumulator, uint32_t slot
         out[0] = value.bits
         return VALUE
     if accumulator.kind == COUNTS:
-        value.l = (<const int64_t*> accumulator.states[0])[slot]
+        value.l = (<const int64_t*> accumulator.states[0])[group_id]
     else:
-        value.l = (<const LongSumC*> accumulator.states[0])[slot].total
-        if (<const LongSumC*> accumulator.states[0])[slot].count == 0:
+        value.l = (<const LongSumC*> accumulator.states[0])[group_id].total
+        if (<const LongSumC*> accumulator.states[0])[group_id].count == 0:
             out[0] = 0
             return NULL_VALUE
     out[0] = value.bits

@@ -79,7 +79,7 @@ cdef class Accumulators:
                     if events[j].body[word] & bit:
                         self.nulls[j] |= (<uint32_t> 1) << k
 
-    cdef void add_block(self, const uint32_t* slots, Py_ssize_t n) noexcept:
+    cdef void add_block(self, const uint32_t* group_ids, Py_ssize_t n) noexcept:
         """Let every measure take in the arguments of the block that was taken, row j into the state of slots[j]."""
         cdef const AccumulatorC* accumulator
         cdef LongSumC* whole
@@ -93,19 +93,19 @@ cdef class Accumulators:
             if accumulator.kind == COUNTS:
                 counts = <int64_t*> accumulator.states[0]
                 for j in range(n):
-                    counts[slots[j]] += 1
+                    counts[group_ids[j]] += 1
                 continue
             values = self.values + accumulator.argument * MAX_BLOCK
             if accumulator.kind == REAL:
                 for j in range(n):
                     if not self.nulls[j] >> accumulator.argument & 1:
-                        real = <DoubleSumC*> accumulator.states[0] + slots[j]
+                        real = <DoubleSumC*> accumulator.states[0] + group_ids[j]
                         real.total += (<const CellC*> &values[j]).d
                         real.count += 1
             else:
                 for j in range(n):
                     if not self.nulls[j] >> accumulator.argument & 1:
-                        whole = <LongSumC*> accumulator.states[0] + slots[j]
+                        whole = <LongSumC*> accumulator.states[0] + group_ids[j]
                         whole.total = siddhi_add_l(whole.total, <int64_t> values[j])
                         whole.count += 1
 

@@ -20,15 +20,15 @@ cdef class Aggregator(Executor):
     cdef bint value_optional         # `out` may be NULL: the state moves, and no value is computed from it
     cdef bint is_safe(self) noexcept         # what it takes are numbers, or texts as they are: it can't fail
     cdef int setup(self, Py_ssize_t stride) except -1
-    cdef int create(self, uint32_t slot) except -1           # an empty state in a fresh or reused slot
-    cdef int reset(self, uint32_t slot) except -1            # forget everything (RESET)
-    cdef int destroy(self, uint32_t slot) except -1          # give up what the state owns
-    cdef bint is_empty(self, uint32_t slot) noexcept         # nothing held: the group may be dropped
-    # An event's values fit into the state of its group (FrameC.group, NO_SLOT: a new one) under a limit of values.
+    cdef int create(self, uint32_t group_id) except -1           # an empty state in a fresh or reused slot
+    cdef int reset(self, uint32_t group_id) except -1            # forget everything (RESET)
+    cdef int destroy(self, uint32_t group_id) except -1          # give up what the state owns
+    cdef bint is_empty(self, uint32_t group_id) noexcept         # nothing held: the group may be dropped
+    # An event's values fit into the state of its group (FrameC.group, NO_ID: a new one) under a limit of values.
     cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1
-    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1
-    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1     # into a created slot
-    cdef int check(self, uint32_t slot) except -1            # IndexError: no such slot
+    cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1     # into a created slot
+    cdef int check(self, uint32_t group_id) except -1            # IndexError: no such slot
 
 cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str name, Py_ssize_t stride) except -1
 

@@ -31,57 +31,57 @@ cdef class Aggregator(Executor):
         self.c.data = &self.states
         return 0
 
-    cdef int create(self, uint32_t slot) except -1:
+    cdef int create(self, uint32_t group_id) except -1:
         cdef char* states
         cdef Py_ssize_t capacity
-        if slot >= self.capacity:
-            capacity = max(<Py_ssize_t> slot + 1, 2 * self.capacity)
+        if group_id >= self.capacity:
+            capacity = max(<Py_ssize_t> group_id + 1, 2 * self.capacity)
             states = <char*> PyMem_Realloc(self.states, capacity * self.stride)
             if states is NULL:
                 raise MemoryError
             memset(states + self.capacity * self.stride, 0, (capacity - self.capacity) * self.stride)
             self.states = states
             self.capacity = capacity
-        return self.reset(slot)
+        return self.reset(group_id)
 
-    cdef int reset(self, uint32_t slot) except -1:
-        memset(self.states + <Py_ssize_t> slot * self.stride, 0, self.stride)
+    cdef int reset(self, uint32_t group_id) except -1:
+        memset(self.states + <Py_ssize_t> group_id * self.stride, 0, self.stride)
         return 0
 
-    cdef int destroy(self, uint32_t slot) except -1:
-        return self.reset(slot)
+    cdef int destroy(self, uint32_t group_id) except -1:
+        return self.reset(group_id)
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
         return False
 
     cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1:
         return True
 
-    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
-        return writer.put_bytes(self.states + <Py_ssize_t> slot * self.stride, self.stride)
+    cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1:
+        return writer.put_bytes(self.states + <Py_ssize_t> group_id * self.stride, self.stride)
 
-    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
-        memcpy(self.states + <Py_ssize_t> slot * self.stride, reader.take(self.stride), self.stride)
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
+        memcpy(self.states + <Py_ssize_t> group_id * self.stride, reader.take(self.stride), self.stride)
         return 0
 
     # --- for tests and for debugging: what a selector does, one call at a time
 
-    def open(self, uint32_t slot):
+    def open(self, uint32_t group_id):
         """Make an empty state in a slot."""
-        self.create(slot)
+        self.create(group_id)
 
-    def step(self, Layout layout not None, tuple row not None, int type, uint32_t slot=0):
+    def step(self, Layout layout not None, tuple row not None, int type, uint32_t group_id=0):
         """Evaluate on an event of a layout, ``type`` CURRENT or EXPIRED; the value."""
         cdef EventPool pool = EventPool(layout)
         cdef EventC* event
         cdef FrameC frame
         cdef CellC value
         cdef int i, status
-        self.check(slot)
+        self.check(group_id)
         event = acquire(pool)
         memset(&frame, 0, sizeof(FrameC))
         memset(event.body, 0, 8 * layout.words)
-        frame.group = slot
+        frame.group = group_id
         frame.type = type
         try:
             for i in range(layout.width):
@@ -91,39 +91,39 @@ cdef class Aggregator(Executor):
         finally:
             release(pool, event)
 
-    def clear(self, uint32_t slot=0):
+    def clear(self, uint32_t group_id=0):
         """What a RESET does."""
-        self.check(slot)
-        self.reset(slot)
+        self.check(group_id)
+        self.reset(group_id)
 
-    def close(self, uint32_t slot=0):
-        """Release the state of a slot."""
-        self.check(slot)
-        self.destroy(slot)
+    def close(self, uint32_t group_id=0):
+        """Release the state of a group id."""
+        self.check(group_id)
+        self.destroy(group_id)
 
-    def empty(self, uint32_t slot=0):
+    def empty(self, uint32_t group_id=0):
         """Whether nothing is held."""
-        self.check(slot)
-        return self.is_empty(slot)
+        self.check(group_id)
+        return self.is_empty(group_id)
 
-    def save(self, uint32_t slot=0):
+    def save(self, uint32_t group_id=0):
         """The state of a slot as bytes."""
         cdef SnapshotWriter writer = SnapshotWriter()
-        self.check(slot)
-        self.write(slot, writer)
+        self.check(group_id)
+        self.write(group_id, writer)
         return writer.getvalue()
 
-    def load(self, bytes data not None, uint32_t slot=0):
+    def load(self, bytes data not None, uint32_t group_id=0):
         """A state :meth:`save` gave, into a slot that is open and empty."""
         cdef SnapshotReader reader = SnapshotReader(data)
-        self.check(slot)
-        self.read(slot, reader)
+        self.check(group_id)
+        self.read(group_id, reader)
         if not reader.at_end():
             raise ValueError("snapshot is damaged: more than the state of an aggregator")
 
-    cdef int check(self, uint32_t slot) except -1:
-        if slot >= self.capacity:
-            raise IndexError(f"slot {slot} has not been opened")
+    cdef int check(self, uint32_t group_id) except -1:
+        if group_id >= self.capacity:
+            raise IndexError(f"slot {group_id} has not been opened")
         return 0
 
 

@@ -9,7 +9,7 @@ from libc.string cimport memset
 from siddhi._core.aggregate.aggregator cimport Aggregator, found
 from siddhi._core.aggregate.group cimport NEARBY, near
 from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn
-from siddhi._core.index.hash_index cimport NO_SLOT, KeyMap
+from siddhi._core.index.hash_index cimport NO_ID, KeyMap
 from siddhi._core.record.event cimport BOOL, CURRENT, LONG, OBJECT, STRING, TIMER, CellC, EventC
 from siddhi._core.record.frame cimport NULL_VALUE, VALUE, FrameC
 from siddhi._core.runtime.key_limit cimport KeyLimit
@@ -40,7 +40,7 @@ cdef int count_distinct(const ExecC* x, EventC* e, FrameC* f, int64_t* out) exce
     if f.type == CURRENT:
         hold(aggregator, f.group, &value, status == NULL_VALUE)
     elif f.type != TIMER:
-        let_go(aggregator, f.group, &value, status == NULL_VALUE)
+        remove_occurrence(aggregator, f.group, &value, status == NULL_VALUE)
     if out is NULL:
         return NULL_VALUE
     state = (<DistinctC**> x.data)[0] + f.group
@@ -51,57 +51,57 @@ cdef int count_distinct(const ExecC* x, EventC* e, FrameC* f, int64_t* out) exce
 cdef int hold(DistinctAggregator aggregator, uint32_t group, const CellC* value, bint is_null) except -1:
     cdef DistinctC* state = <DistinctC*> aggregator.states + group
     cdef bint is_new = False
-    cdef uint32_t slot
+    cdef uint32_t value_id
     cdef KeyMap values
     if state.values is NULL:
         values = KeyMap((aggregator.value_type,))
         Py_INCREF(values)
         state.values = <PyObject*> values
     values = <KeyMap> state.values
-    slot = slot_near(aggregator, values, value, is_null)
-    if slot == NO_SLOT:
-        slot = values.insert(value, is_null, &is_new)
-        aggregator.hints[near(value.bits)] = slot
+    value_id = value_id_near(aggregator, values, value, is_null)
+    if value_id == NO_ID:
+        value_id = values.insert(value, is_null, &is_new)
+        aggregator.hints[near(value.bits)] = value_id
     # To compare objects may have run anything: the states are found anew.
     state = <DistinctC*> aggregator.states + group
     if is_new:
         try:
-            reserve(state, <Py_ssize_t> slot + 1)
+            reserve(state, <Py_ssize_t> value_id + 1)
         except:
-            values.remove(slot)
+            values.remove(value_id)
             raise
-        state.counts[slot] = 0
-    state.counts[slot] += 1
+        state.counts[value_id] = 0
+    state.counts[value_id] += 1
     return 0
 
 
-cdef inline uint32_t slot_near(DistinctAggregator aggregator, KeyMap values, const CellC* value, bint is_null) noexcept:
-    """The slot of a text that came lately as this very object; else NO_SLOT."""
+cdef inline uint32_t value_id_near(DistinctAggregator aggregator, KeyMap values, const CellC* value, bint is_null) noexcept:
+    """The slot of a text that came lately as this very object; else NO_ID."""
     cdef uint32_t hint
     if aggregator.value_type != STRING or is_null:
-        return NO_SLOT
+        return NO_ID
     hint = aggregator.hints[near(value.bits)]
     if hint < values.used and values.live[hint] and values.keys[hint].bits == value.bits:
         return hint
-    return NO_SLOT
+    return NO_ID
 
 
-cdef int let_go(DistinctAggregator aggregator, uint32_t group, const CellC* value, bint is_null) except -1:
+cdef int remove_occurrence(DistinctAggregator aggregator, uint32_t group, const CellC* value, bint is_null) except -1:
     cdef DistinctC* state = <DistinctC*> aggregator.states + group
     cdef KeyMap values
-    cdef uint32_t slot
+    cdef uint32_t value_id
     if state.values is NULL:
         return 0
     values = <KeyMap> state.values
-    slot = slot_near(aggregator, values, value, is_null)
-    if slot == NO_SLOT:
-        slot = values.find(value, is_null)
+    value_id = value_id_near(aggregator, values, value, is_null)
+    if value_id == NO_ID:
+        value_id = values.find(value, is_null)
     state = <DistinctC*> aggregator.states + group
-    if slot == NO_SLOT or <Py_ssize_t> slot >= state.capacity:
+    if value_id == NO_ID or <Py_ssize_t> value_id >= state.capacity:
         return 0
-    state.counts[slot] -= 1
-    if state.counts[slot] == 0:
-        values.remove(slot)
+    state.counts[value_id] -= 1
+    if state.counts[value_id] == 0:
+        values.remove(value_id)
     return 0
 
 
@@ -127,37 +127,37 @@ cdef class DistinctAggregator(Aggregator):
 
     def most_held(self):
         """Values of the group that has most."""
-        cdef Py_ssize_t slot, most = 0
+        cdef Py_ssize_t group_id, most = 0
         cdef DistinctC* states = <DistinctC*> self.states
-        for slot in range(self.capacity):
-            if states[slot].values is not NULL:
-                most = max(most, (<KeyMap> states[slot].values).size)
+        for group_id in range(self.capacity):
+            if states[group_id].values is not NULL:
+                most = max(most, (<KeyMap> states[group_id].values).size)
         return most
 
     def __dealloc__(self):
-        cdef Py_ssize_t slot
-        for slot in range(self.capacity):
-            discard(<DistinctC*> self.states + slot)
+        cdef Py_ssize_t group_id
+        for group_id in range(self.capacity):
+            discard(<DistinctC*> self.states + group_id)
 
-    cdef int reset(self, uint32_t slot) except -1:
-        cdef DistinctC* state = <DistinctC*> self.states + slot
+    cdef int reset(self, uint32_t group_id) except -1:
+        cdef DistinctC* state = <DistinctC*> self.states + group_id
         if state.values is not NULL:
             (<KeyMap> state.values).clear()
         return 0
 
-    cdef int destroy(self, uint32_t slot) except -1:
-        discard(<DistinctC*> self.states + slot)
+    cdef int destroy(self, uint32_t group_id) except -1:
+        discard(<DistinctC*> self.states + group_id)
         return 0
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
-        cdef DistinctC* state = <DistinctC*> self.states + slot
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
+        cdef DistinctC* state = <DistinctC*> self.states + group_id
         return state.values is NULL or (<KeyMap> state.values).size == 0
 
     cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1:
         cdef CellC value
         cdef KeyMap values
         cdef int status
-        if frame.group == NO_SLOT or (<DistinctC*> self.states)[frame.group].values is NULL:
+        if frame.group == NO_ID or (<DistinctC*> self.states)[frame.group].values is NULL:
             return limit.allows(1)
         values = <KeyMap> (<DistinctC*> self.states)[frame.group].values
         if limit.allows(values.size + 1):
@@ -166,31 +166,31 @@ cdef class DistinctAggregator(Aggregator):
         status = self.c.left.fn(self.c.left, event, frame, &value)
         if self.value_type == BOOL and status != NULL_VALUE:
             value.i = status
-        return values.find(&value, status == NULL_VALUE) != NO_SLOT
+        return values.find(&value, status == NULL_VALUE) != NO_ID
 
-    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
-        cdef DistinctC* state = <DistinctC*> self.states + slot
+    cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1:
+        cdef DistinctC* state = <DistinctC*> self.states + group_id
         cdef KeyMap values
         cdef uint32_t i
         writer.put_bool(state.values is not NULL)
         if state.values is not NULL:
             values = <KeyMap> state.values
             values.write(writer)
-            for i in range(values.slots()):
+            for i in range(values.id_bound()):
                 if values.is_live(i):
                     writer.put_i64(state.counts[i])
         return 0
 
-    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
-        cdef DistinctC* state = <DistinctC*> self.states + slot
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
+        cdef DistinctC* state = <DistinctC*> self.states + group_id
         cdef KeyMap values = KeyMap((self.value_type,))
         cdef uint32_t i
         discard(state)
         if not reader.get_bool():
             return 0
         values.read(reader)
-        reserve(state, values.slots())
-        for i in range(values.slots()):
+        reserve(state, values.id_bound())
+        for i in range(values.id_bound()):
             if values.is_live(i):
                 state.counts[i] = reader.get_i64()
                 if state.counts[i] <= 0:
@@ -301,17 +301,17 @@ cdef class UnionAggregator(Aggregator):
 
     def most_held(self):
         """Elements of the group that has most."""
-        cdef Py_ssize_t slot, most = 0
+        cdef Py_ssize_t group_id, most = 0
         cdef UnionC* states = <UnionC*> self.states
-        for slot in range(self.capacity):
-            if states[slot].counts is not NULL:
-                most = max(most, len(<dict> <object> states[slot].counts))
+        for group_id in range(self.capacity):
+            if states[group_id].counts is not NULL:
+                most = max(most, len(<dict> <object> states[group_id].counts))
         return most
 
     def __dealloc__(self):
-        cdef Py_ssize_t slot
-        for slot in range(self.capacity):
-            self.release_counts(<UnionC*> self.states + slot)
+        cdef Py_ssize_t group_id
+        for group_id in range(self.capacity):
+            self.release_counts(<UnionC*> self.states + group_id)
 
     cdef void release_counts(self, UnionC* state) noexcept:
         cdef PyObject* counts = state.counts
@@ -320,31 +320,31 @@ cdef class UnionAggregator(Aggregator):
         if counts is not NULL:
             Py_DECREF(<object> counts)
 
-    cdef int reset(self, uint32_t slot) except -1:
-        self.release_counts(<UnionC*> self.states + slot)
+    cdef int reset(self, uint32_t group_id) except -1:
+        self.release_counts(<UnionC*> self.states + group_id)
         return 0
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
-        cdef UnionC* state = <UnionC*> self.states + slot
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
+        cdef UnionC* state = <UnionC*> self.states + group_id
         return state.counts is NULL or not <dict> <object> state.counts
 
     cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1:
         cdef object elements = union_argument(&self.c, event, frame)
         cdef dict counts
-        if frame.group == NO_SLOT or (<UnionC*> self.states)[frame.group].counts is NULL:
+        if frame.group == NO_ID or (<UnionC*> self.states)[frame.group].counts is NULL:
             return limit.allows(len(elements))
         counts = <dict> <object> (<UnionC*> self.states)[frame.group].counts
         return limit.allows(len(counts) + sum([element not in counts for element in elements]))
 
-    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
-        return writer.put_object(counts_of(<UnionC*> self.states + slot))
+    cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1:
+        return writer.put_object(counts_of(<UnionC*> self.states + group_id))
 
-    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
         cdef object counts = reader.get_object()
         if type(counts) is not dict or not all(type(held) is int and held > 0 for held in counts.values()):
             raise ValueError("snapshot is damaged: no state of unionSet")
-        self.release_counts(<UnionC*> self.states + slot)
-        counts_of(<UnionC*> self.states + slot).update(counts)
+        self.release_counts(<UnionC*> self.states + group_id)
+        counts_of(<UnionC*> self.states + group_id).update(counts)
         return 0
 
 

@@ -73,93 +73,93 @@ cdef inline bint identical(num a, num b) noexcept:
 
 # --- the queue
 
-cdef int enlarge(CandidatesC* queue, Py_ssize_t item_size) except -1:
-    cdef uint32_t capacity = queue.mask + 1 if queue.items is not NULL else 0
+cdef int enlarge(CandidatesC* deque, Py_ssize_t item_size) except -1:
+    cdef uint32_t capacity = deque.mask + 1 if deque.items is not NULL else 0
     cdef uint32_t larger = max(<uint32_t> FIRST_CAPACITY, 2 * capacity), first
     cdef char* items = <char*> PyMem_Malloc(larger * item_size) if larger > capacity else NULL
     if items is NULL:
         raise MemoryError
-    if queue.items is not NULL:
-        first = min(queue.size, capacity - queue.head)
-        memcpy(items, <char*> queue.items + queue.head * item_size, first * item_size)
-        memcpy(items + first * item_size, queue.items, (queue.size - first) * item_size)
-        PyMem_Free(queue.items)
-    queue.items = items
-    queue.mask = larger - 1
-    queue.head = 0
+    if deque.items is not NULL:
+        first = min(deque.size, capacity - deque.head)
+        memcpy(items, <char*> deque.items + deque.head * item_size, first * item_size)
+        memcpy(items + first * item_size, deque.items, (deque.size - first) * item_size)
+        PyMem_Free(deque.items)
+    deque.items = items
+    deque.mask = larger - 1
+    deque.head = 0
     return 0
 
 
-cdef inline int push(CandidatesC* queue, num value, order_t* order) except -1:
-    cdef num* items = <num*> queue.items
-    while queue.size > 0 and better(value, items[(queue.head + queue.size - 1) & queue.mask], order_t is LeastC):
-        queue.size -= 1
-    if items is NULL or queue.size > queue.mask:
-        enlarge(queue, sizeof(num))
-        items = <num*> queue.items
-    items[(queue.head + queue.size) & queue.mask] = value
-    queue.size += 1
+cdef inline int push(CandidatesC* deque, num value, order_t* order) except -1:
+    cdef num* items = <num*> deque.items
+    while deque.size > 0 and better(value, items[(deque.head + deque.size - 1) & deque.mask], order_t is LeastC):
+        deque.size -= 1
+    if items is NULL or deque.size > deque.mask:
+        enlarge(deque, sizeof(num))
+        items = <num*> deque.items
+    items[(deque.head + deque.size) & deque.mask] = value
+    deque.size += 1
     return 0
 
 
-cdef inline bint may_hold(CandidatesC* queue, num value) noexcept:
+cdef inline bint may_contain(CandidatesC* deque, num value) noexcept:
     """False where the value certainly is not in the queue. Mostly it has left long ago, and few are held: looking at
     all of them costs less than the wrong guesses of a search."""
-    cdef const num* items = <const num*> queue.items
+    cdef const num* items = <const num*> deque.items
     cdef uint32_t i
     cdef int seen = 0
-    if queue.size > FEW or value != value:
+    if deque.size > FEW or value != value:
         return True
-    for i in range(queue.size):
-        seen |= items[(queue.head + i) & queue.mask] == value
+    for i in range(deque.size):
+        seen |= items[(deque.head + i) & deque.mask] == value
     return seen != 0
 
 
-cdef inline void withdraw(CandidatesC* queue, num value, order_t* order) noexcept:
-    cdef num* items = <num*> queue.items
-    if queue.size == 0:
+cdef inline void remove_value(CandidatesC* deque, num value, order_t* order) noexcept:
+    cdef num* items = <num*> deque.items
+    if deque.size == 0:
         return
-    if identical(items[queue.head], value):
-        queue.head = (queue.head + 1) & queue.mask
-        queue.size -= 1
-    elif not better(value, items[queue.head], order_t is LeastC) and may_hold(queue, value):
-        withdraw_inside(queue, value, order)
+    if identical(items[deque.head], value):
+        deque.head = (deque.head + 1) & deque.mask
+        deque.size -= 1
+    elif not better(value, items[deque.head], order_t is LeastC) and may_contain(deque, value):
+        remove_inside(deque, value, order)
 
 
-cdef void withdraw_inside(CandidatesC* queue, num value, order_t* order) noexcept:
+cdef void remove_inside(CandidatesC* deque, num value, order_t* order) noexcept:
     """Take out the first equal value behind the head, if there is one. The queue is in order, so halving finds it."""
-    cdef num* items = <num*> queue.items
-    cdef uint32_t low = 0, high = queue.size, middle, at
+    cdef num* items = <num*> deque.items
+    cdef uint32_t low = 0, high = deque.size, middle, at
     while low < high:
         middle = low + (high - low) // 2
-        if better(items[(queue.head + middle) & queue.mask], value, order_t is LeastC):
+        if better(items[(deque.head + middle) & deque.mask], value, order_t is LeastC):
             low = middle + 1
         else:
             high = middle
     # The two zeros are equal in order and yet not the same value.
-    while low < queue.size and not identical(items[(queue.head + low) & queue.mask], value):
-        if better(value, items[(queue.head + low) & queue.mask], order_t is LeastC):
+    while low < deque.size and not identical(items[(deque.head + low) & deque.mask], value):
+        if better(value, items[(deque.head + low) & deque.mask], order_t is LeastC):
             return
         low += 1
-    if low == queue.size:
+    if low == deque.size:
         return
-    for at in range(low, queue.size - 1):
-        items[(queue.head + at) & queue.mask] = items[(queue.head + at + 1) & queue.mask]
-    queue.size -= 1
+    for at in range(low, deque.size - 1):
+        items[(deque.head + at) & deque.mask] = items[(deque.head + at + 1) & deque.mask]
+    deque.size -= 1
 
 
 cdef inline int step(const ExecC* x, FrameC* f, const num* value, num* out, order_t* order) except -1:
     """Add or remove a value (NULL: none) and write the new extremum to `out`, unless `out` is NULL."""
-    cdef CandidatesC* queue = (<CandidatesC**> x.data)[0] + f.group
+    cdef CandidatesC* deque = (<CandidatesC**> x.data)[0] + f.group
     if value is NULL:
         pass
     elif f.type == CURRENT:
-        push(queue, value[0], order)
+        push(deque, value[0], order)
     else:
-        withdraw(queue, value[0], order)
-    if out is NULL or queue.size == 0:
+        remove_value(deque, value[0], order)
+    if out is NULL or deque.size == 0:
         return NULL_VALUE
-    out[0] = (<num*> queue.items)[queue.head]
+    out[0] = (<num*> deque.items)[deque.head]
     return VALUE
 
 
@@ -234,68 +234,68 @@ cdef int forever_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except
 
 # --- the objects
 
-cdef class QueueAggregator(Aggregator):
+cdef class DequeAggregator(Aggregator):
     """min or max over events that expire."""
 
     cdef Py_ssize_t item_size
 
     def __dealloc__(self):
-        cdef Py_ssize_t slot
-        for slot in range(self.capacity):
-            PyMem_Free((<CandidatesC*> self.states)[slot].items)
+        cdef Py_ssize_t group_id
+        for group_id in range(self.capacity):
+            PyMem_Free((<CandidatesC*> self.states)[group_id].items)
 
-    cdef int reset(self, uint32_t slot) except -1:
-        cdef CandidatesC* queue = <CandidatesC*> self.states + slot
-        if queue.mask >= KEPT_CAPACITY:
-            return self.destroy(slot)
-        queue.head = 0
-        queue.size = 0
+    cdef int reset(self, uint32_t group_id) except -1:
+        cdef CandidatesC* deque = <CandidatesC*> self.states + group_id
+        if deque.mask >= KEPT_CAPACITY:
+            return self.destroy(group_id)
+        deque.head = 0
+        deque.size = 0
         return 0
 
-    cdef int destroy(self, uint32_t slot) except -1:
-        cdef CandidatesC* queue = <CandidatesC*> self.states + slot
-        PyMem_Free(queue.items)
-        queue.items = NULL
-        queue.mask, queue.head, queue.size = 0, 0, 0
+    cdef int destroy(self, uint32_t group_id) except -1:
+        cdef CandidatesC* deque = <CandidatesC*> self.states + group_id
+        PyMem_Free(deque.items)
+        deque.items = NULL
+        deque.mask, deque.head, deque.size = 0, 0, 0
         return 0
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
-        return (<CandidatesC*> self.states)[slot].size == 0
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
+        return (<CandidatesC*> self.states)[group_id].size == 0
 
-    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
-        cdef CandidatesC* queue = <CandidatesC*> self.states + slot
+    cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1:
+        cdef CandidatesC* deque = <CandidatesC*> self.states + group_id
         cdef uint32_t i
-        writer.put_u32(queue.size)
-        for i in range(queue.size):
-            writer.put_bytes(<char*> queue.items + ((queue.head + i) & queue.mask) * self.item_size, self.item_size)
+        writer.put_u32(deque.size)
+        for i in range(deque.size):
+            writer.put_bytes(<char*> deque.items + ((deque.head + i) & deque.mask) * self.item_size, self.item_size)
         return 0
 
-    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
-        cdef CandidatesC* queue = <CandidatesC*> self.states + slot
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
+        cdef CandidatesC* deque = <CandidatesC*> self.states + group_id
         cdef uint32_t size = reader.get_u32()
         cdef const void* items = reader.take(size * self.item_size)
-        self.destroy(slot)
-        while size > 0 and (queue.items is NULL or queue.mask < size - 1):
-            enlarge(queue, self.item_size)
+        self.destroy(group_id)
+        while size > 0 and (deque.items is NULL or deque.mask < size - 1):
+            enlarge(deque, self.item_size)
         if size > 0:       # an empty queue may have no memory, and NULL is not for memcpy
-            memcpy(queue.items, items, size * self.item_size)
-        queue.size = size
+            memcpy(deque.items, items, size * self.item_size)
+        deque.size = size
         return 0
 
 
 cdef class OneAggregator(Aggregator):
     """min or max where nothing expires; minForever, maxForever."""
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
-        return not (<OneC*> self.states)[slot].held
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
+        return not (<OneC*> self.states)[group_id].held
 
-    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
-        cdef OneC* one = <OneC*> self.states + slot
+    cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1:
+        cdef OneC* one = <OneC*> self.states + group_id
         writer.put_bool(one.held)
         return writer.put_bytes(&one.value, 8) if one.held else 0
 
-    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
-        cdef OneC* one = <OneC*> self.states + slot
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
+        cdef OneC* one = <OneC*> self.states + group_id
         one.held = reader.get_bool()
         if one.held:
             memcpy(&one.value, reader.take(8), 8)
@@ -303,15 +303,15 @@ cdef class OneAggregator(Aggregator):
 
 
 cdef enum ExtremumForm:
-    QUEUE
+    DEQUE
     ONE
     FOREVER
 
 
 cdef eval_fn function_of(num* unused, ExtremumForm form, bint variable, bint least) noexcept:
-    if form == QUEUE and least:
+    if form == DEQUE and least:
         return <eval_fn> least_var[num] if variable else <eval_fn> least_computed[num]
-    if form == QUEUE:
+    if form == DEQUE:
         return <eval_fn> greatest_var[num] if variable else <eval_fn> greatest_computed[num]
     if form == ONE:
         return <eval_fn> one_var[num] if variable else <eval_fn> one_computed[num]
@@ -332,19 +332,19 @@ def make(str native not None, tuple arguments not None, bint removes):
     """``min(x)``, ``max(x)``, ``minForever(x)`` or ``maxForever(x)`` of a number."""
     cdef Executor argument = arguments[0]
     cdef bint variable = argument.kind == VARIABLE
-    cdef ExtremumForm form = FOREVER if native.endswith("Forever") else QUEUE if removes else ONE
+    cdef ExtremumForm form = FOREVER if native.endswith("Forever") else DEQUE if removes else ONE
     cdef eval_fn fn = choose(argument.type, form, variable, native.startswith("min"))
     cdef Aggregator aggregator
-    cdef QueueAggregator queue
+    cdef DequeAggregator deque
     if argument.type not in (INT, LONG, FLOAT, DOUBLE):
         raise TypeError(f"{native} takes a number")
-    if form == QUEUE:
-        queue = QueueAggregator.__new__(QueueAggregator)
-        queue.item_size = 4 if argument.type in (INT, FLOAT) else 8
-        queue.value_optional = True
-        aggregator = queue
+    if form == DEQUE:
+        deque = DequeAggregator.__new__(DequeAggregator)
+        deque.item_size = 4 if argument.type in (INT, FLOAT) else 8
+        deque.value_optional = True
+        aggregator = deque
     else:
         aggregator = OneAggregator.__new__(OneAggregator)
-    found(aggregator, fn, argument.type, arguments, native, sizeof(CandidatesC) if form == QUEUE else sizeof(OneC))
+    found(aggregator, fn, argument.type, arguments, native, sizeof(CandidatesC) if form == DEQUE else sizeof(OneC))
     aggregator.c.slot = native.startswith("min")
     return aggregator

@@ -7,21 +7,21 @@
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
-from siddhi._core.index.hash_index cimport NO_SLOT, KeyMap
+from siddhi._core.index.hash_index cimport NO_ID, KeyMap
 from siddhi._core.record.event cimport CellC, EventC
 from siddhi._core.record.frame cimport FrameC
 from siddhi._core.runtime.operator cimport Processor
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 cdef struct KeyCellC:
-    int slot                       # event slot (joins, patterns), or -1: the current event
+    int slot                     # event slot (joins, patterns), or -1: the current event
     int cell
     int word
     uint64_t bit
     uint8_t narrow                 # a 4-byte value: its other half means nothing
 
 cdef struct GroupLinksC:                # of a group in the list of its partition
-    uint32_t previous              # NO_SLOT: none
+    uint32_t previous              # NO_ID: none
     uint32_t next
 
 cdef enum:
@@ -30,9 +30,9 @@ cdef enum:
 
 cdef class GroupWatcher(Processor):
     # Is told when a group begins, when a window holds no row of it any more, and when it has ended.
-    cdef int begun(self, uint32_t slot) except -1
-    cdef int left(self, uint32_t slot) except -1
-    cdef int ended(self, uint32_t slot) except -1
+    cdef int begun(self, uint32_t group_id) except -1
+    cdef int left(self, uint32_t group_id) except -1
+    cdef int ended(self, uint32_t group_id) except -1
     cdef int cleared(self) except -1                           # all at once: a snapshot is to be read
 
 cdef class GroupBy:
@@ -46,56 +46,56 @@ cdef class GroupBy:
     cdef uint32_t recent[NEARBY]   # slots by address of the text seen last, as a hint
     cdef bint remembers            # slots are remembered in events
     cdef list aggregators
-    cdef uint32_t* held            # [capacity] events of the group that have not expired
+    cdef uint32_t* row_counts            # [capacity] events of the group that have not expired
     cdef Py_ssize_t capacity
-    cdef GroupLinksC* places            # [capacity]
+    cdef GroupLinksC* links            # [capacity]
     cdef uint32_t* first           # [n_partitions] first group of each partition
     cdef Py_ssize_t n_partitions
     cdef uint32_t* dropping        # slots that lost their last event in this chunk
     cdef Py_ssize_t n_dropping
     cdef Py_ssize_t dropping_capacity
-    cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
+    cdef uint32_t group_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
     cdef uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe
-    cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_SLOT: no such group
+    cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_ID: no such group
     cdef object key_of(self, EventC* event, FrameC* frame)                         # a tuple
-    cdef int discard(self, uint32_t slot) except -1            # drop a group whatever it holds
-    cdef bint is_over(self, uint32_t slot) noexcept            # nothing is held of a group whose rows have left
-    # Forget what a group holds. The slot stays the key's until it is discarded: rows of the current chunk name it.
-    cdef int retire(self, uint32_t slot) except -1
-    cdef void revive(self, uint32_t slot) noexcept             # an event of a retired key comes: it begins anew
-    cdef bint is_pinned(self, uint32_t slot) noexcept          # something of the current chunk names the slot
-    cdef int begin(self, uint32_t slot) except -1
-    cdef uint32_t partition_of(self, uint32_t slot) noexcept
+    cdef int discard(self, uint32_t group_id) except -1            # drop a group whatever it holds
+    cdef bint is_over(self, uint32_t group_id) noexcept            # nothing is held of a group whose rows have left
+    # Forget what a group holds. The group id stays the key's until it is discarded: rows of the current chunk name it.
+    cdef int retire(self, uint32_t group_id) except -1
+    cdef void revive(self, uint32_t group_id) noexcept             # an event of a retired key comes: it begins anew
+    cdef bint is_pinned(self, uint32_t group_id) noexcept          # something of the current chunk names the group id
+    cdef int begin(self, uint32_t group_id) except -1
+    cdef uint32_t partition_of(self, uint32_t group_id) noexcept
     cdef uint32_t first_of(self, uint32_t partition) noexcept
     cdef int open_partition(self, uint32_t partition) except -1  # a key of it is there: snapshots may hold its groups
-    cdef int link(self, uint32_t slot) except -1
-    cdef void unlink(self, uint32_t slot) noexcept
-    cdef int last_left(self, uint32_t slot) except -1          # the last event of a group expired
+    cdef int link(self, uint32_t group_id) except -1
+    cdef void unlink(self, uint32_t group_id) noexcept
+    cdef int last_left(self, uint32_t group_id) except -1          # the last event of a group expired
     cdef int reset(self, uint32_t partition) except -1
     cdef int sweep(self) except -1
-    cdef int drop(self, uint32_t slot) except -1               # a group of which nothing is held
+    cdef int drop(self, uint32_t group_id) except -1               # a group of which nothing is held
     cdef int write(self, SnapshotWriter writer) except -1
     cdef int read(self, SnapshotReader reader) except -1
 
-cdef inline int leave_group(GroupBy groups, uint32_t slot) except -1:
+cdef inline int leave_group(GroupBy groups, uint32_t group_id) except -1:
     """An event of the group expired."""
-    if groups.held[slot] > 1:
-        groups.held[slot] -= 1
+    if groups.row_counts[group_id] > 1:
+        groups.row_counts[group_id] -= 1
         return 0
-    return groups.last_left(slot)
+    return groups.last_left(group_id)
 
-cdef inline uint32_t slot_in(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
+cdef inline uint32_t group_in(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
     """The slot of an event's group; see GroupBy.slot_of."""
     if event.group != 0 and groups.remembers:
         return event.group - 1
-    return groups.slot_of(event, frame)
+    return groups.group_of(event, frame)
 
 cdef inline uint64_t near(uint64_t address) noexcept:
     """Where a text of this address is remembered: neighbours in memory are spread."""
     return (address * <uint64_t> 0x9e3779b97f4a7c15) >> 54
 
-cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32_t* slots) noexcept:
-    """Slots of a block of events as far as they are known by the address of their text, NO_SLOT otherwise."""
+cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32_t* group_ids) noexcept:
+    """Slots of a block of events as far as they are known by the address of their text, NO_ID otherwise."""
     cdef Py_ssize_t j
     cdef uint64_t key
     cdef uint32_t hint
@@ -111,9 +111,9 @@ cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32
         key = events[j].body[cell]
         hint = groups.recent[near(key)]
         known = hint < used and keys[hint].bits == key and live[hint] and not events[j].body[word] & bit
-        slots[j] = hint if known else NO_SLOT
+        group_ids[j] = hint if known else NO_ID
 
-cdef inline uint32_t slot_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
+cdef inline uint32_t group_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
     """The same for events that remember nothing: a text met lately is found here."""
     cdef uint64_t key
     cdef uint32_t hint
@@ -121,9 +121,9 @@ cdef inline uint32_t slot_near(GroupBy groups, EventC* event, FrameC* frame) exc
         key = event.body[groups.cells.cell]
         hint = groups.recent[near(key)]
         if hint < groups.keys.used and groups.keys.keys[hint].bits == key and groups.keys.live[hint]:
-            groups.held[hint] += 1
+            groups.row_counts[hint] += 1
             return hint
-    return groups.slot_of(event, frame)
+    return groups.group_of(event, frame)
 
 cdef inline int end_chunk(GroupBy groups) except -1:
     """Drop the groups that nothing holds any more."""

@@ -14,13 +14,13 @@ cdef enum:
 cdef class GroupWatcher(Processor):
     """Watches groups begin and end."""
 
-    cdef int begun(self, uint32_t slot) except -1:
+    cdef int begun(self, uint32_t group_id) except -1:
         return 0
 
-    cdef int left(self, uint32_t slot) except -1:
+    cdef int left(self, uint32_t group_id) except -1:
         return 0
 
-    cdef int ended(self, uint32_t slot) except -1:
+    cdef int ended(self, uint32_t group_id) except -1:
         return 0
 
     cdef int cleared(self) except -1:
@@ -50,14 +50,14 @@ cdef uint64_t read_key(GroupBy self, EventC* event, FrameC* frame, CellC* key) n
     return nulls
 
 
-cdef inline int end(GroupBy self, uint32_t slot) except -1:
+cdef inline int end(GroupBy self, uint32_t group_id) except -1:
     """A group and all it holds goes."""
     cdef Aggregator aggregator
     for aggregator in self.aggregators:
-        aggregator.destroy(slot)
-    self.unlink(slot)
-    self.keys.remove(slot)
-    return 0 if self.watcher is None else self.watcher.ended(slot)
+        aggregator.destroy(group_id)
+    self.unlink(group_id)
+    self.keys.remove(group_id)
+    return 0 if self.watcher is None else self.watcher.ended(group_id)
 
 
 cdef class GroupBy:
@@ -102,15 +102,15 @@ cdef class GroupBy:
 
     def __dealloc__(self):
         PyMem_Free(self.cells)
-        PyMem_Free(self.held)
-        PyMem_Free(self.places)
+        PyMem_Free(self.row_counts)
+        PyMem_Free(self.links)
         PyMem_Free(self.first)
         PyMem_Free(self.dropping)
 
     def __len__(self):
         return self.keys.size
 
-    cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe:
+    cdef uint32_t group_of(self, EventC* event, FrameC* frame) except? 0xfffffffe:
         """The slot of the event's group, made if it is new. Counts the event in."""
         cdef CellC key[64]
         cdef uint64_t nulls = 0
@@ -123,7 +123,7 @@ cdef class GroupBy:
                 hint = &self.recent[near(key[0].bits)]
                 if hint[0] < self.keys.used and self.keys.keys[hint[0]].o == key[0].o and self.keys.live[hint[0]]:
                     if frame.type == CURRENT:
-                        self.held[hint[0]] += 1
+                        self.row_counts[hint[0]] += 1
                         if self.remembers:
                             event.group = hint[0] + 1
                     return hint[0]
@@ -161,59 +161,59 @@ cdef class GroupBy:
 
     cdef inline uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe:
         cdef bint is_new = False
-        cdef uint32_t slot = self.keys.insert(key, nulls, &is_new)
+        cdef uint32_t group_id = self.keys.insert(key, nulls, &is_new)
         if is_new:
             try:
-                self.begin(slot)
+                self.begin(group_id)
             except:
-                self.keys.remove(slot)
+                self.keys.remove(group_id)
                 raise
         if frame.type == CURRENT:
-            self.held[slot] += 1
+            self.row_counts[group_id] += 1
             if self.remembers:
-                event.group = slot + 1
-        return slot
+                event.group = group_id + 1
+        return group_id
 
-    cdef int begin(self, uint32_t slot) except -1:
+    cdef int begin(self, uint32_t group_id) except -1:
         """Make the states of a new group; on failure it is in no list."""
         cdef Aggregator aggregator
-        cdef uint32_t* held
-        cdef GroupLinksC* places
+        cdef uint32_t* row_counts
+        cdef GroupLinksC* links
         cdef Py_ssize_t capacity
-        if slot >= self.capacity:
-            capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
-            places = <GroupLinksC*> PyMem_Realloc(self.places, capacity * sizeof(GroupLinksC))
-            if places is NULL:
+        if group_id >= self.capacity:
+            capacity = max(16, 2 * self.capacity, <Py_ssize_t> group_id + 1)
+            links = <GroupLinksC*> PyMem_Realloc(self.links, capacity * sizeof(GroupLinksC))
+            if links is NULL:
                 raise MemoryError
-            self.places = places
-            held = <uint32_t*> PyMem_Realloc(self.held, capacity * sizeof(uint32_t))
-            if held is NULL:
+            self.links = links
+            row_counts = <uint32_t*> PyMem_Realloc(self.row_counts, capacity * sizeof(uint32_t))
+            if row_counts is NULL:
                 raise MemoryError
-            memset(held + self.capacity, 0, (capacity - self.capacity) * sizeof(uint32_t))
-            self.held = held
+            memset(row_counts + self.capacity, 0, (capacity - self.capacity) * sizeof(uint32_t))
+            self.row_counts = row_counts
             self.capacity = capacity
-        self.held[slot] = 0
+        self.row_counts[group_id] = 0
         for aggregator in self.aggregators:
-            aggregator.create(slot)
-        self.link(slot)
+            aggregator.create(group_id)
+        self.link(group_id)
         if self.watcher is not None:
             try:
-                self.watcher.begun(slot)
+                self.watcher.begun(group_id)
             except:
-                self.unlink(slot)
+                self.unlink(group_id)
                 raise
         return 0
 
-    cdef uint32_t partition_of(self, uint32_t slot) noexcept:
+    cdef uint32_t partition_of(self, uint32_t group_id) noexcept:
         if not self.partitioned:
             return 0
-        return <uint32_t> self.keys.keys[<Py_ssize_t> slot * self.keys.width + self.n_cells].i
+        return <uint32_t> self.keys.keys[<Py_ssize_t> group_id * self.keys.width + self.n_cells].i
 
     cdef uint32_t first_of(self, uint32_t partition) noexcept:
         if not self.partitioned:
             partition = 0
         if partition >= self.n_partitions or self.first[partition] == NO_PARTITION:
-            return NO_SLOT
+            return NO_ID
         return self.first[partition]
 
     cdef int open_partition(self, uint32_t partition) except -1:
@@ -229,136 +229,136 @@ cdef class GroupBy:
             self.first = first
             self.n_partitions = n
         if self.first[partition] == NO_PARTITION:
-            self.first[partition] = NO_SLOT
+            self.first[partition] = NO_ID
         return 0
 
-    cdef int link(self, uint32_t slot) except -1:
+    cdef int link(self, uint32_t group_id) except -1:
         """Put a group into the list of its partition."""
-        cdef uint32_t partition = self.partition_of(slot)
+        cdef uint32_t partition = self.partition_of(group_id)
         self.open_partition(partition)
-        self.places[slot].previous = NO_SLOT
-        self.places[slot].next = self.first[partition]
-        if self.first[partition] != NO_SLOT:
-            self.places[self.first[partition]].previous = slot
-        self.first[partition] = slot
+        self.links[group_id].previous = NO_ID
+        self.links[group_id].next = self.first[partition]
+        if self.first[partition] != NO_ID:
+            self.links[self.first[partition]].previous = group_id
+        self.first[partition] = group_id
         return 0
 
-    cdef void unlink(self, uint32_t slot) noexcept:
-        cdef GroupLinksC* place = &self.places[slot]
-        if place.next != NO_SLOT:
-            self.places[place.next].previous = place.previous
-        if place.previous != NO_SLOT:
-            self.places[place.previous].next = place.next
+    cdef void unlink(self, uint32_t group_id) noexcept:
+        cdef GroupLinksC* node = &self.links[group_id]
+        if node.next != NO_ID:
+            self.links[node.next].previous = node.previous
+        if node.previous != NO_ID:
+            self.links[node.previous].next = node.next
         else:
-            self.first[self.partition_of(slot)] = place.next
+            self.first[self.partition_of(group_id)] = node.next
 
-    cdef int last_left(self, uint32_t slot) except -1:
+    cdef int last_left(self, uint32_t group_id) except -1:
         """A group holds nothing: if that is so when the chunk ends, it goes."""
         cdef uint32_t* dropping
-        self.held[slot] = 0
+        self.row_counts[group_id] = 0
         if self.watcher is not None:
-            self.watcher.left(slot)
+            self.watcher.left(group_id)
         if self.n_dropping == self.dropping_capacity:
             dropping = <uint32_t*> PyMem_Realloc(self.dropping, max(16, 2 * self.dropping_capacity) * sizeof(uint32_t))
             if dropping is NULL:
                 raise MemoryError
             self.dropping = dropping
             self.dropping_capacity = max(16, 2 * self.dropping_capacity)
-        self.dropping[self.n_dropping] = slot
+        self.dropping[self.n_dropping] = group_id
         self.n_dropping += 1
         return 0
 
     cdef int reset(self, uint32_t partition) except -1:
-        cdef uint32_t slot = self.first_of(partition)
+        cdef uint32_t group_id = self.first_of(partition)
         cdef Aggregator aggregator
-        while slot != NO_SLOT:
+        while group_id != NO_ID:
             for aggregator in self.aggregators:
-                aggregator.reset(slot)
-            self.last_left(slot)
-            slot = self.places[slot].next
+                aggregator.reset(group_id)
+            self.last_left(group_id)
+            group_id = self.links[group_id].next
         return 0
 
     cdef int sweep(self) except -1:
         cdef Py_ssize_t i
-        cdef uint32_t slot
+        cdef uint32_t group_id
         for i in range(self.n_dropping):
-            slot = self.dropping[i]
-            if self.keys.is_live(slot) and self.held[slot] == 0:
-                self.drop(slot)
+            group_id = self.dropping[i]
+            if self.keys.is_live(group_id) and self.row_counts[group_id] == 0:
+                self.drop(group_id)
         self.n_dropping = 0
         return 0
 
-    cdef bint is_over(self, uint32_t slot) noexcept:
+    cdef bint is_over(self, uint32_t group_id) noexcept:
         cdef Aggregator aggregator
         for aggregator in self.aggregators:
-            if not aggregator.is_empty(slot):
+            if not aggregator.is_empty(group_id):
                 return False
         return True
 
-    cdef int drop(self, uint32_t slot) except -1:
-        return end(self, slot) if self.is_over(slot) else 0
+    cdef int drop(self, uint32_t group_id) except -1:
+        return end(self, group_id) if self.is_over(group_id) else 0
 
-    cdef int discard(self, uint32_t slot) except -1:
-        return end(self, slot)
+    cdef int discard(self, uint32_t group_id) except -1:
+        return end(self, group_id)
 
-    cdef int retire(self, uint32_t slot) except -1:
+    cdef int retire(self, uint32_t group_id) except -1:
         cdef Aggregator aggregator
         for aggregator in self.aggregators:
-            aggregator.destroy(slot)
-            aggregator.create(slot)
-        self.held[slot] = 0
+            aggregator.destroy(group_id)
+            aggregator.create(group_id)
+        self.row_counts[group_id] = 0
         return 0
 
-    cdef void revive(self, uint32_t slot) noexcept:
+    cdef void revive(self, uint32_t group_id) noexcept:
         pass
 
-    cdef bint is_pinned(self, uint32_t slot) noexcept:
+    cdef bint is_pinned(self, uint32_t group_id) noexcept:
         return False
 
     def drop_partition(self, uint32_t partition):
         """Forget every group of a partition slot, and the slot."""
-        cdef uint32_t slot = self.first_of(partition)
-        while slot != NO_SLOT:
-            end(self, slot)
-            slot = self.first_of(partition)
+        cdef uint32_t group_id = self.first_of(partition)
+        while group_id != NO_ID:
+            end(self, group_id)
+            group_id = self.first_of(partition)
         if self.partitioned and partition < self.n_partitions:
             self.first[partition] = NO_PARTITION
 
     cdef int write(self, SnapshotWriter writer) except -1:
-        cdef uint32_t slot
+        cdef uint32_t group_id
         cdef Aggregator aggregator
         self.keys.write(writer)
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot):
-                writer.put_u32(self.held[slot])
+        for group_id in range(self.keys.id_bound()):
+            if self.keys.is_live(group_id):
+                writer.put_u32(self.row_counts[group_id])
                 for aggregator in self.aggregators:
-                    aggregator.write(slot, writer)
+                    aggregator.write(group_id, writer)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        cdef uint32_t slot, partition
+        cdef uint32_t group_id, partition
         cdef Aggregator aggregator
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot):
+        for group_id in range(self.keys.id_bound()):
+            if self.keys.is_live(group_id):
                 for aggregator in self.aggregators:
-                    if slot < aggregator.capacity:     # not so where memory ran out while the keys were read
-                        aggregator.destroy(slot)
+                    if group_id < aggregator.capacity:     # not so where memory ran out while the keys were read
+                        aggregator.destroy(group_id)
         self.n_dropping = 0
         # The partition's keys were read first: those that are there are known, and no others.
         for partition in range(self.n_partitions):
             if self.first[partition] != NO_PARTITION:
-                self.first[partition] = NO_SLOT
+                self.first[partition] = NO_ID
         self.keys.clear()
         if self.watcher is not None:
             self.watcher.cleared()
         self.keys.read(reader)
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot):
-                partition = self.partition_of(slot)
+        for group_id in range(self.keys.id_bound()):
+            if self.keys.is_live(group_id):
+                partition = self.partition_of(group_id)
                 if self.partitioned and (partition >= self.n_partitions or self.first[partition] == NO_PARTITION):
                     raise ValueError(f"snapshot is damaged: a group of no partition key ({partition})")
-                self.begin(slot)
-                self.held[slot] = reader.get_u32()
+                self.begin(group_id)
+                self.row_counts[group_id] = reader.get_u32()
                 for aggregator in self.aggregators:
-                    aggregator.read(slot, reader)
+                    aggregator.read(group_id, reader)
         return 0

@@ -37,9 +37,9 @@ cdef class PythonAggregator(Aggregator):
     cdef object result             # the last value: what `out` was given stays alive until the next one
 
     def __dealloc__(self):
-        cdef Py_ssize_t slot
-        for slot in range(self.capacity):
-            self.discard(<PythonC*> self.states + slot)
+        cdef Py_ssize_t group_id
+        for group_id in range(self.capacity):
+            self.discard(<PythonC*> self.states + group_id)
 
     cdef void discard(self, PythonC* state) noexcept:
         cdef PyObject* one = state.object
@@ -50,9 +50,9 @@ cdef class PythonAggregator(Aggregator):
     cdef object failed(self, str method, object error):
         return RuntimeError(f"aggregator '{self.name}' failed in {method}: {type(error).__name__}: {error}")
 
-    cdef object instance(self, uint32_t slot):
+    cdef object instance(self, uint32_t group_id):
         """The object of a slot, made where there is none."""
-        cdef PythonC* state = <PythonC*> self.states + slot
+        cdef PythonC* state = <PythonC*> self.states + group_id
         cdef object one
         if state.object is NULL:
             try:
@@ -60,7 +60,7 @@ cdef class PythonAggregator(Aggregator):
             except Exception as error:
                 raise self.failed("its constructor", error) from error
             # The constructor may have run anything, even this.
-            state = <PythonC*> self.states + slot
+            state = <PythonC*> self.states + group_id
             if state.object is NULL:
                 Py_INCREF(one)
                 state.object = <PyObject*> one
@@ -73,13 +73,13 @@ cdef class PythonAggregator(Aggregator):
         cdef Py_ssize_t i, n = len(self.children)
         cdef object boxed, one, arguments = PyTuple_New(n)
         cdef bint comes = f.type == CURRENT
-        cdef uint32_t slot = f.group
+        cdef uint32_t group_id = f.group
         for i in range(n):
             child = <Executor> self.children[i]
             boxed = box(child.c.fn(&child.c, e, f, &value), child.type, &value)
             Py_INCREF(boxed)
             PyTuple_SET_ITEM(arguments, i, boxed)
-        one = self.instance(slot)
+        one = self.instance(group_id)
         try:
             if comes:
                 one.add(*arguments)
@@ -87,19 +87,19 @@ cdef class PythonAggregator(Aggregator):
                 one.remove(*arguments)
         except Exception as error:
             raise self.failed("add" if comes else "remove", error) from error
-        (<PythonC*> self.states)[slot].held += 1 if comes else -1
+        (<PythonC*> self.states)[group_id].held += 1 if comes else -1
         try:
             return one.value()
         except Exception as error:
             raise self.failed("value", error) from error
 
-    cdef int create(self, uint32_t slot) except -1:
-        Aggregator.create(self, slot)
-        self.discard(<PythonC*> self.states + slot)
+    cdef int create(self, uint32_t group_id) except -1:
+        Aggregator.create(self, group_id)
+        self.discard(<PythonC*> self.states + group_id)
         return 0
 
-    cdef int reset(self, uint32_t slot) except -1:
-        cdef PythonC* state = <PythonC*> self.states + slot
+    cdef int reset(self, uint32_t group_id) except -1:
+        cdef PythonC* state = <PythonC*> self.states + group_id
         state.held = 0
         if state.object is not NULL:
             try:
@@ -108,12 +108,12 @@ cdef class PythonAggregator(Aggregator):
                 raise self.failed("reset", error) from error
         return 0
 
-    cdef int destroy(self, uint32_t slot) except -1:
-        self.discard(<PythonC*> self.states + slot)
+    cdef int destroy(self, uint32_t group_id) except -1:
+        self.discard(<PythonC*> self.states + group_id)
         return 0
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
-        cdef PythonC* state = <PythonC*> self.states + slot
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
+        cdef PythonC* state = <PythonC*> self.states + group_id
         if state.object is NULL:
             return True
         one = <object> state.object
@@ -121,8 +121,8 @@ cdef class PythonAggregator(Aggregator):
             return bool(one.is_empty())
         return state.held == 0
 
-    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
-        cdef PythonC* state = <PythonC*> self.states + slot
+    cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1:
+        cdef PythonC* state = <PythonC*> self.states + group_id
         writer.put_bool(state.object is not NULL)
         if state.object is NULL:
             return 0
@@ -134,14 +134,14 @@ cdef class PythonAggregator(Aggregator):
             raise self.failed("snapshot", error) from error
         return 0
 
-    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
         cdef int64_t held
-        self.discard(<PythonC*> self.states + slot)
+        self.discard(<PythonC*> self.states + group_id)
         if not reader.get_bool():
             return 0
         held = reader.get_i64()
         content = reader.get_object()
-        one = self.instance(slot)
+        one = self.instance(group_id)
         try:
             if hasattr(one, "restore"):
                 one.restore(content)
@@ -149,7 +149,7 @@ cdef class PythonAggregator(Aggregator):
                 vars(one).update(content)
         except Exception as error:
             raise self.failed("restore", error) from error
-        (<PythonC*> self.states)[slot].held = held
+        (<PythonC*> self.states)[group_id].held = held
         return 0
 
 

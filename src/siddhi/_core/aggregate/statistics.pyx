@@ -91,8 +91,8 @@ cdef inline void remove_value(DeviationC* state, double value) noexcept:
 cdef class DeviationAggregator(Aggregator):
     """stdDev."""
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
-        cdef DeviationC* state = <DeviationC*> self.states + slot
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
+        cdef DeviationC* state = <DeviationC*> self.states + group_id
         return state.count == 0 and state.total == 0
 
 
@@ -124,8 +124,8 @@ cdef int disjunction(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
 cdef class TruthAggregator(Aggregator):
     """and, or."""
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
-        cdef TruthC* state = <TruthC*> self.states + slot
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
+        cdef TruthC* state = <TruthC*> self.states + group_id
         return state.true_count == 0 and state.false_count == 0
 
 

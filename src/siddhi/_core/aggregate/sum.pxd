@@ -15,5 +15,5 @@ cdef struct DoubleSumC:
     double total
 
 cdef class SumAggregator(Aggregator):
-    cdef bint keeps_rest           # what is left of a sum without values counts: removals need not match additions
+    cdef bint keeps_remainder           # what is left of a sum without values counts: removals need not match additions
     cdef readonly str native       # "sum", "avg" or "count"

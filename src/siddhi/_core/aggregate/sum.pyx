@@ -145,14 +145,14 @@ cdef int count_computed(const ExecC* x, EventC* e, FrameC* f, int64_t* out) exce
 cdef class SumAggregator(Aggregator):
     """sum, avg or count; every state begins with its count."""
 
-    def keep_rest(self):
+    def keep_remainder(self):
         """Let a sum without values live on while anything is left of it (joins). To be said before events come."""
-        self.keeps_rest = self.stride > <Py_ssize_t> sizeof(int64_t)
+        self.keeps_remainder = self.stride > <Py_ssize_t> sizeof(int64_t)
 
-    cdef bint is_empty(self, uint32_t slot) noexcept:
-        cdef LongSumC* state = <LongSumC*> (self.states + <Py_ssize_t> slot * self.stride)
+    cdef bint is_empty(self, uint32_t group_id) noexcept:
+        cdef LongSumC* state = <LongSumC*> (self.states + <Py_ssize_t> group_id * self.stride)
         # The rest of either kind is compared as bits; -0.0 is none.
-        return state.count == 0 and not (self.keeps_rest and state.total << 1 != 0)
+        return state.count == 0 and not (self.keeps_remainder and state.total << 1 != 0)
 
 
 cdef eval_fn choose_sum(int type, bint variable) noexcept:

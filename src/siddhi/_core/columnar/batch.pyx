@@ -17,7 +17,7 @@ import difflib
 from array import array as typed_array
 
 from siddhi._core.columnar.arrow_export cimport ExportC, export_array, export_schema
-from siddhi._core.columnar.buffer cimport give_block, grow_block, shrink_block
+from siddhi._core.columnar.buffer cimport free_block, grow_block, shrink_block
 from siddhi._core.record.event cimport (
     BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
 )
@@ -248,15 +248,15 @@ cdef class BatchBuilder:
 cdef void free_columns(Layout layout, int64_t* timestamps, void** data, uint8_t** valid, Py_ssize_t size) noexcept:
     cdef int i
     cdef Py_ssize_t row
-    give_block(timestamps)
+    free_block(timestamps)
     if data is not NULL and valid is not NULL:
         for i in range(layout.width):
             if layout.codes[i] == STRING or layout.codes[i] == OBJECT:
                 for row in range(size):
                     if valid[i][row]:
                         Py_DECREF(<object> (<PyObject**> data[i])[row])
-            give_block(data[i])
-            give_block(valid[i])
+            free_block(data[i])
+            free_block(valid[i])
     PyMem_Free(data)
     PyMem_Free(valid)
 

@@ -2,8 +2,8 @@
 # 25,000 rows of four columns took 23 ns per row with fresh pages, 6 ns without): blocks are kept for the next batch, up
 # to a bound.
 
-cdef void* take_block(Py_ssize_t n_bytes) except NULL
-cdef void give_block(void* block) noexcept                                   # NULL is fine
+cdef void* allocate_block(Py_ssize_t n_bytes) except NULL
+cdef void free_block(void* block) noexcept                                   # NULL is fine
 cdef void* grow_block(void* block, Py_ssize_t n_bytes) except NULL           # moves what is in it; NULL starts one
 cdef void* shrink_block(void* block, Py_ssize_t n_bytes) noexcept            # keeps the first n_bytes
 

@@ -24,7 +24,7 @@ cdef inline HeaderC* header_of(void* block) noexcept:
     return <HeaderC*> (<char*> block - HEADER)
 
 
-cdef void* take_block(Py_ssize_t n_bytes) except NULL:
+cdef void* allocate_block(Py_ssize_t n_bytes) except NULL:
     """Room for at least this many bytes, not cleared."""
     global kept_bytes
     cdef int size_class = SMALLEST
@@ -42,7 +42,7 @@ cdef void* take_block(Py_ssize_t n_bytes) except NULL:
     return memory + HEADER
 
 
-cdef void give_block(void* block) noexcept:
+cdef void free_block(void* block) noexcept:
     global kept_bytes
     cdef int size_class
     cdef Py_ssize_t n_bytes
@@ -64,13 +64,13 @@ cdef void* grow_block(void* block, Py_ssize_t n_bytes) except NULL:
     cdef void* larger
     cdef Py_ssize_t room
     if block is NULL:
-        return take_block(n_bytes)
+        return allocate_block(n_bytes)
     room = (<Py_ssize_t> 1) << header_of(block).size_class
     if n_bytes <= room:
         return block
-    larger = take_block(n_bytes)
+    larger = allocate_block(n_bytes)
     memcpy(larger, block, room)
-    give_block(block)
+    free_block(block)
     return larger
 
 
@@ -80,11 +80,11 @@ cdef void* shrink_block(void* block, Py_ssize_t n_bytes) noexcept:
     if 2 * n_bytes >= (<Py_ssize_t> 1) << header_of(block).size_class:
         return block
     try:
-        smaller = take_block(n_bytes)
+        smaller = allocate_block(n_bytes)
     except MemoryError:
         return block
     memcpy(smaller, block, n_bytes)
-    give_block(block)
+    free_block(block)
     return smaller
 
 
@@ -93,12 +93,12 @@ cdef class Memory:
     """A block that lives as long as this object."""
 
     def __dealloc__(self):
-        give_block(self.data)
+        free_block(self.data)
 
 
 cdef Memory allocate(Py_ssize_t n_bytes):
     cdef Memory memory = Memory.__new__(Memory)
-    memory.data = take_block(n_bytes)
+    memory.data = allocate_block(n_bytes)
     return memory
 
 

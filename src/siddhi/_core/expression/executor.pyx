@@ -9,7 +9,7 @@ from siddhi._core.expression.kernels cimport add, divide, multiply, num, remaind
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, EventC
 from siddhi._core.record.frame cimport MAX_BLOCK, VALUE, box, unbox
 
-MOST_TOLD = 2000  # characters of a description: each holds those of its operands, which adds up in long chains
+MOST_REPORTED = 2000  # characters of a description: each holds those of its operands, which adds up in long chains
 
 TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
@@ -48,7 +48,7 @@ cdef Executor new_executor(eval_fn fn, int type, tuple children, str description
     executor.c.fn = fn
     executor.type = type
     executor.kind = COMPUTED
-    executor.description = description if len(description) <= MOST_TOLD else description[:MOST_TOLD] + "..."
+    executor.description = description if len(description) <= MOST_REPORTED else description[:MOST_REPORTED] + "..."
     executor.adopt(children)
     return executor
 

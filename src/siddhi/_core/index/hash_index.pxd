@@ -73,7 +73,7 @@ cdef inline uint64_t canonical(int code, const CellC* cell) noexcept:
 # each; null is a value of its own. Doubles and floats compare by value, -0.0 equals 0.0 and NaN equals NaN; strings by
 # content; other objects by Python's == and hash (which may raise).
 cdef enum:
-    NO_SLOT = 0xffffffff
+    NO_ID = 0xffffffff
     MAX_WIDTH = 64                   # null bits in one word
 
 cdef class KeyMap:
@@ -92,25 +92,25 @@ cdef class KeyMap:
     cdef readonly Py_ssize_t size    # keys held
     cdef Py_ssize_t capacity         # slots allocated
     cdef uint32_t used               # slots ever given out since the last clear
-    cdef uint32_t free_slot          # first of the slots to reuse, NO_SLOT: none
-    cdef uint32_t find(self, const CellC* key, uint64_t nulls) except? 0xfffffffe        # NO_SLOT when absent
+    cdef uint32_t free_id          # first of the slots to reuse, NO_ID: none
+    cdef uint32_t find(self, const CellC* key, uint64_t nulls) except? 0xfffffffe        # NO_ID when absent
     cdef uint32_t insert(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe   # find or add
-    cdef int remove(self, uint32_t slot) except -1
+    cdef int remove(self, uint32_t key_id) except -1
     cdef void prefetch(self, const CellC* key, uint64_t nulls) noexcept  # the memory that find and insert read first
-    cdef void prefetch_slot(self, uint32_t slot) noexcept                # the memory that remove reads first
+    cdef void prefetch_key(self, uint32_t key_id) noexcept                # the memory that remove reads first
     cdef int clear(self) except -1
     # Keys of one number or text, to be looked up later: where it begins to look, and the slot it will find, most likely.
     cdef bint is_simple(self) noexcept
     cdef uint64_t hash_of_one(self, const CellC* key) noexcept
-    cdef uint32_t guess(self, uint64_t hash) noexcept                                   # NO_SLOT: none
-    cdef bint is_live(self, uint32_t slot) noexcept
-    cdef uint32_t slots(self) noexcept                   # all slots are below this
-    cdef object key_to_python(self, uint32_t slot)       # tuple
+    cdef uint32_t guess(self, uint64_t hash) noexcept                                   # NO_ID: none
+    cdef bint is_live(self, uint32_t key_id) noexcept
+    cdef uint32_t id_bound(self) noexcept                   # all slots are below this
+    cdef object key_to_python(self, uint32_t key_id)       # tuple
     cdef int write(self, SnapshotWriter writer) except -1    # keeps slot numbers
     cdef int read(self, SnapshotReader reader) except -1
     cdef int allocate(self, Py_ssize_t capacity) except -1
     cdef int rehash(self, uint64_t mask) except -1
-    cdef int place(self, uint32_t slot, const CellC* key, uint64_t nulls) except -1
+    cdef int set_key(self, uint32_t key_id, const CellC* key, uint64_t nulls) except -1
     cdef void forget(self) noexcept
 
 # --- Keys in a snapshot:

@@ -41,7 +41,7 @@ cdef class KeyMap:
         cdef int i
         self.types = tuple(types)
         self.width = len(self.types)
-        self.free_slot = NO_SLOT
+        self.free_id = NO_ID
         if not 1 <= self.width <= MAX_WIDTH:
             raise ValueError(f"a key has 1 to {MAX_WIDTH} parts, not {self.width}")
         self.codes = <uint8_t*> PyMem_Malloc(self.width)
@@ -70,9 +70,9 @@ cdef class KeyMap:
 
     cdef uint32_t insert(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe:
         cdef uint64_t hash
-        cdef uint32_t slot = lookup(self, key, nulls, &hash)
-        is_new[0] = slot == NO_SLOT
-        return add(self, key, nulls, hash) if slot == NO_SLOT else slot
+        cdef uint32_t key_id = lookup(self, key, nulls, &hash)
+        is_new[0] = key_id == NO_ID
+        return add(self, key, nulls, hash) if key_id == NO_ID else key_id
 
     cdef bint is_simple(self) noexcept:
         return self.shape != ANY
@@ -83,11 +83,11 @@ cdef class KeyMap:
     cdef uint32_t guess(self, uint64_t hash) noexcept:
         cdef uint64_t at = hash & self.mask, entry
         if self.size == 0:
-            return NO_SLOT
+            return NO_ID
         while True:
             entry = self.table[at]
             if entry == FREE:
-                return NO_SLOT
+                return NO_ID
             if (entry ^ hash) >> 32 == 0:
                 return <uint32_t> entry
             at = (at + 1) & self.mask
@@ -100,22 +100,22 @@ cdef class KeyMap:
         elif self.shape == ONE_NUMBER:
             prefetch_line(&self.table[mix(canonical(self.codes[0], key)) & self.mask])
 
-    cdef void prefetch_slot(self, uint32_t slot) noexcept:
-        if slot < self.used:
-            prefetch_line(&self.table[self.hashes[slot] & self.mask])
+    cdef void prefetch_key(self, uint32_t key_id) noexcept:
+        if key_id < self.used:
+            prefetch_line(&self.table[self.hashes[key_id] & self.mask])
 
-    cdef bint is_live(self, uint32_t slot) noexcept:
-        return slot < self.used and self.live[slot]
+    cdef bint is_live(self, uint32_t key_id) noexcept:
+        return key_id < self.used and self.live[key_id]
 
-    cdef uint32_t slots(self) noexcept:
+    cdef uint32_t id_bound(self) noexcept:
         return self.used
 
-    cdef object key_to_python(self, uint32_t slot):
+    cdef object key_to_python(self, uint32_t key_id):
         cdef int i
-        cdef CellC* key = &self.keys[<Py_ssize_t> slot * self.width]
+        cdef CellC* key = &self.keys[<Py_ssize_t> key_id * self.width]
         cdef list values = []
         for i in range(self.width):
-            if (self.nulls[slot] >> i) & 1:
+            if (self.nulls[key_id] >> i) & 1:
                 values.append(None)
             elif self.codes[i] == BOOL:
                 values.append(key[i].i == TRUE)
@@ -125,7 +125,7 @@ cdef class KeyMap:
 
     # --- changing
 
-    cdef int remove(self, uint32_t slot) except -1:
+    cdef int remove(self, uint32_t key_id) except -1:
         """Take a key out; KeyError where the slot has none."""
         cdef uint64_t at, hole, home
         cdef uint64_t* table = self.table
@@ -133,10 +133,10 @@ cdef class KeyMap:
         cdef int i
         cdef CellC* key
         cdef PyObject* value
-        if not self.is_live(slot):
-            raise KeyError(slot)
-        hole = self.hashes[slot] & mask
-        while <uint32_t> table[hole] != slot:
+        if not self.is_live(key_id):
+            raise KeyError(key_id)
+        hole = self.hashes[key_id] & mask
+        while <uint32_t> table[hole] != key_id:
             hole = (hole + 1) & mask
         # Whoever stands behind the hole and would rather stand at it or before it moves up, so no tombstone is needed.
         at = (hole + 1) & mask
@@ -147,30 +147,30 @@ cdef class KeyMap:
                 hole = at
             at = (at + 1) & mask
         table[hole] = FREE
-        self.live[slot] = False
-        self.hashes[slot] = self.free_slot
-        self.free_slot = slot
+        self.live[key_id] = False
+        self.hashes[key_id] = self.free_id
+        self.free_id = key_id
         self.size -= 1
         if self.has_text:
             for i in range(self.width):
                 if self.codes[i] == STRING or self.codes[i] == OBJECT:
                     # Found anew each time: the last breath of an object may run code that changes this map.
-                    key = &self.keys[<Py_ssize_t> slot * self.width + i]
+                    key = &self.keys[<Py_ssize_t> key_id * self.width + i]
                     value = <PyObject*> key.o
                     key.o = NULL
                     if value is not NULL:
                         Py_DECREF(<object> value)
-                    if self.has_objects and (slot >= self.used or self.live[slot]):
+                    if self.has_objects and (key_id >= self.used or self.live[key_id]):
                         break
         if self.size == 0:
             # Nobody holds a slot: they are given out from the first one on, and a snapshot need not list them as free.
             self.used = 0
-            self.free_slot = NO_SLOT
+            self.free_id = NO_ID
         return 0
 
     cdef int clear(self) except -1:
         """Forget all keys; slots begin at 0 again."""
-        cdef uint32_t slot, used = self.used
+        cdef uint32_t key_id, used = self.used
         cdef int i
         cdef CellC* key
         if used == 0:
@@ -181,13 +181,13 @@ cdef class KeyMap:
         memset(self.table, 0xff, (self.mask + 1) * sizeof(uint64_t))
         self.size = 0
         self.used = 0
-        self.free_slot = NO_SLOT
+        self.free_id = NO_ID
         if self.has_text:
             # Exact strings: giving them up runs nobody's code.
-            for slot in range(used):
-                if self.live[slot]:
+            for key_id in range(used):
+                if self.live[key_id]:
                     for i in range(self.width):
-                        key = &self.keys[<Py_ssize_t> slot * self.width + i]
+                        key = &self.keys[<Py_ssize_t> key_id * self.width + i]
                         if self.codes[i] == STRING and key.o is not NULL:
                             Py_DECREF(<object> <PyObject*> key.o)
         return 0
@@ -199,17 +199,17 @@ cdef class KeyMap:
         cdef uint64_t* hashes = self.hashes
         cdef uint8_t* live = self.live
         cdef uint64_t* table = self.table
-        cdef uint32_t slot, used = self.used
+        cdef uint32_t key_id, used = self.used
         cdef int i
         self.keys, self.nulls, self.hashes, self.live, self.table = NULL, NULL, NULL, NULL, NULL
-        self.mask, self.size, self.capacity, self.used, self.free_slot = 0, 0, 0, 0, NO_SLOT
+        self.mask, self.size, self.capacity, self.used, self.free_id = 0, 0, 0, 0, NO_ID
         if self.has_text:
-            for slot in range(used):
-                if live[slot]:
+            for key_id in range(used):
+                if live[key_id]:
                     for i in range(self.width):
                         if self.codes[i] == STRING or self.codes[i] == OBJECT:
-                            if keys[<Py_ssize_t> slot * self.width + i].o is not NULL:
-                                Py_DECREF(<object> <PyObject*> keys[<Py_ssize_t> slot * self.width + i].o)
+                            if keys[<Py_ssize_t> key_id * self.width + i].o is not NULL:
+                                Py_DECREF(<object> <PyObject*> keys[<Py_ssize_t> key_id * self.width + i].o)
         PyMem_Free(keys)
         PyMem_Free(nulls)
         PyMem_Free(hashes)
@@ -240,7 +240,7 @@ cdef class KeyMap:
 
     cdef int rehash(self, uint64_t mask) except -1:
         """A table of mask + 1 places."""
-        cdef uint32_t slot
+        cdef uint32_t key_id
         cdef uint64_t* table = <uint64_t*> allocate_arena((mask + 1) * sizeof(uint64_t))
         if table is NULL:
             raise MemoryError
@@ -248,9 +248,9 @@ cdef class KeyMap:
         memset(table, 0xff, (mask + 1) * sizeof(uint64_t))
         self.table = table
         self.mask = mask
-        for slot in range(self.used):
-            if self.live[slot]:
-                enter(self, slot)
+        for key_id in range(self.used):
+            if self.live[key_id]:
+                enter(self, key_id)
         return 0
 
     # --- snapshots
@@ -268,15 +268,15 @@ cdef class KeyMap:
             raise
         return 0
 
-    cdef int place(self, uint32_t slot, const CellC* key, uint64_t nulls) except -1:
+    cdef int set_key(self, uint32_t key_id, const CellC* key, uint64_t nulls) except -1:
         """Give a key a slot of one's choice, which is free. It comes behind those given out, and there is room."""
         cdef uint64_t hash
-        if lookup(self, key, nulls, &hash) != NO_SLOT:
+        if lookup(self, key, nulls, &hash) != NO_ID:
             raise ValueError("snapshot is damaged: a key comes twice")
-        self.free_slot = slot
-        self.hashes[slot] = NO_SLOT
+        self.free_id = key_id
+        self.hashes[key_id] = NO_ID
         add(self, key, nulls, hash)
-        self.used = slot + 1
+        self.used = key_id + 1
         return 0
 
     # --- for tests and for debugging
@@ -284,22 +284,22 @@ cdef class KeyMap:
     def __len__(self):
         return self.size
 
-    def slot_of(self, tuple key not None):
+    def id_of(self, tuple key not None):
         """The slot of a key, or None."""
         cdef CellC[MAX_WIDTH] cells
-        cdef uint32_t slot = self.find(cells, read_key(self, key, cells))
-        return None if slot == NO_SLOT else slot
+        cdef uint32_t key_id = self.find(cells, read_key(self, key, cells))
+        return None if key_id == NO_ID else key_id
 
     def add(self, tuple key not None):
         """``(slot, is_new)`` of a key, added where it was absent."""
         cdef CellC[MAX_WIDTH] cells
         cdef bint is_new = False
-        cdef uint32_t slot = self.insert(cells, read_key(self, key, cells), &is_new)
-        return slot, is_new
+        cdef uint32_t key_id = self.insert(cells, read_key(self, key, cells), &is_new)
+        return key_id, is_new
 
-    def discard(self, uint32_t slot):
+    def discard(self, uint32_t key_id):
         """Take the key of a slot out."""
-        self.remove(slot)
+        self.remove(key_id)
 
     def empty(self):
         """Forget all keys."""
@@ -307,8 +307,8 @@ cdef class KeyMap:
 
     def items(self):
         """``{slot: key}``."""
-        cdef uint32_t slot
-        return {slot: self.key_to_python(slot) for slot in range(self.used) if self.live[slot]}
+        cdef uint32_t key_id
+        return {key_id: self.key_to_python(key_id) for key_id in range(self.used) if self.live[key_id]}
 
     def save(self):
         """The keys and their slots as bytes."""
@@ -365,10 +365,10 @@ cdef bint same_object(KeyMap self, const CellC* a, PyObject* other) except -1:
     return answer
 
 
-cdef bint same_key(KeyMap self, uint32_t slot, const CellC* key, uint64_t nulls) except -1:
+cdef bint same_key(KeyMap self, uint32_t key_id, const CellC* key, uint64_t nulls) except -1:
     cdef int i
-    cdef CellC* mine = &self.keys[<Py_ssize_t> slot * self.width]
-    if self.nulls[slot] != nulls:
+    cdef CellC* mine = &self.keys[<Py_ssize_t> key_id * self.width]
+    if self.nulls[key_id] != nulls:
         return False
     for i in range(self.width):
         if (nulls >> i) & 1:
@@ -382,50 +382,50 @@ cdef bint same_key(KeyMap self, uint32_t slot, const CellC* key, uint64_t nulls)
     if self.has_objects:
         for i in range(self.width):
             if not (nulls >> i) & 1 and self.codes[i] == OBJECT:
-                if not self.live[slot]:
+                if not self.live[key_id]:
                     return False
-                if not same_object(self, &self.keys[<Py_ssize_t> slot * self.width + i], <PyObject*> key[i].o):
+                if not same_object(self, &self.keys[<Py_ssize_t> key_id * self.width + i], <PyObject*> key[i].o):
                     return False
     return True
 
 
 cdef uint32_t lookup(KeyMap self, const CellC* key, uint64_t nulls, uint64_t* out) except? 0xfffffffe:
     cdef uint64_t hash, at, entry
-    cdef uint32_t slot
+    cdef uint32_t key_id
     cdef void* text
     if self.shape == ONE_TEXT and nulls == 0:
         text = key.o
         hash = mix(text_hash(text))
         out[0] = hash
         if self.size == 0:
-            return NO_SLOT
+            return NO_ID
         at = hash & self.mask
         while True:
             entry = self.table[at]
             if entry == FREE:
-                return NO_SLOT
+                return NO_ID
             if (entry ^ hash) >> 32 == 0:
-                slot = <uint32_t> entry
+                key_id = <uint32_t> entry
                 # A null has no text; its hash is one of many, so it may come this way.
-                if self.keys[slot].o == text or (
-                        self.keys[slot].o is not NULL and siddhi_same_text(self.keys[slot].o, text)):
-                    return slot
+                if self.keys[key_id].o == text or (
+                        self.keys[key_id].o is not NULL and siddhi_same_text(self.keys[key_id].o, text)):
+                    return key_id
             at = (at + 1) & self.mask
     if self.shape == ONE_NUMBER and nulls == 0:
         hash = canonical(self.codes[0], key)
         entry = hash
         hash = mix(hash)
         out[0] = hash
-        return lookup_number(self, entry, hash) if self.size else NO_SLOT
+        return lookup_number(self, entry, hash) if self.size else NO_ID
     hash_of(self, key, nulls, &hash)
     out[0] = hash
     if self.size == 0:
-        return NO_SLOT
+        return NO_ID
     at = hash & self.mask
     while True:
         entry = self.table[at]
         if entry == FREE:
-            return NO_SLOT
+            return NO_ID
         if (entry ^ hash) >> 32 == 0 and same_key(self, <uint32_t> entry, key, nulls):
             return <uint32_t> entry
         at = (at + 1) & self.mask
@@ -433,40 +433,40 @@ cdef uint32_t lookup(KeyMap self, const CellC* key, uint64_t nulls, uint64_t* ou
 
 cdef inline uint32_t lookup_number(KeyMap self, uint64_t bits, uint64_t hash) noexcept:
     cdef uint64_t entry, at = hash & self.mask
-    cdef uint32_t slot
+    cdef uint32_t key_id
     while True:
         entry = self.table[at]
         if entry == FREE:
-            return NO_SLOT
-        slot = <uint32_t> entry
-        if (entry ^ hash) >> 32 == 0 and self.keys[slot].bits == bits and (bits != 0 or self.nulls[slot] == 0):
-            return slot
+            return NO_ID
+        key_id = <uint32_t> entry
+        if (entry ^ hash) >> 32 == 0 and self.keys[key_id].bits == bits and (bits != 0 or self.nulls[key_id] == 0):
+            return key_id
         at = (at + 1) & self.mask
 
 
-cdef inline void enter(KeyMap self, uint32_t slot) noexcept:
+cdef inline void enter(KeyMap self, uint32_t key_id) noexcept:
     """Enter a slot whose key and hash are written; there is room."""
-    cdef uint64_t hash = self.hashes[slot]
+    cdef uint64_t hash = self.hashes[key_id]
     cdef uint64_t at = hash & self.mask
     while self.table[at] != FREE:
         at = (at + 1) & self.mask
-    self.table[at] = (hash & HIGH_HALF) | slot
+    self.table[at] = (hash & HIGH_HALF) | key_id
 
 
 cdef uint32_t add(KeyMap self, const CellC* key, uint64_t nulls, uint64_t hash) except? 0xfffffffe:
     """A slot for a key that is not there. Everything that may fail comes first."""
     cdef int i
-    cdef uint32_t slot
+    cdef uint32_t key_id
     cdef CellC* mine
     cdef PyObject* text
-    if self.free_slot == NO_SLOT and self.used == self.capacity:
+    if self.free_id == NO_ID and self.used == self.capacity:
         if self.capacity >= <Py_ssize_t> 0x7fffffff:
             raise MemoryError("too many keys")
         self.allocate(max(8, 2 * self.capacity))
     if self.table is NULL or 2 * <uint64_t> (self.size + 1) > self.mask + 1:
         self.rehash(2 * self.mask + 1 if self.table is not NULL else 15)
-    slot = self.used if self.free_slot == NO_SLOT else self.free_slot
-    mine = &self.keys[<Py_ssize_t> slot * self.width]
+    key_id = self.used if self.free_id == NO_ID else self.free_id
+    mine = &self.keys[<Py_ssize_t> key_id * self.width]
     memset(mine, 0, self.width * sizeof(CellC))
     for i in range(self.width):
         if (nulls >> i) & 1:
@@ -483,16 +483,16 @@ cdef uint32_t add(KeyMap self, const CellC* key, uint64_t nulls, uint64_t hash) 
             mine[i].o = key[i].o
         else:
             mine[i].bits = canonical(self.codes[i], &key[i])
-    if self.free_slot == NO_SLOT:
+    if self.free_id == NO_ID:
         self.used += 1
     else:
-        self.free_slot = <uint32_t> self.hashes[slot]
-    self.nulls[slot] = nulls
-    self.hashes[slot] = hash
-    self.live[slot] = True
+        self.free_id = <uint32_t> self.hashes[key_id]
+    self.nulls[key_id] = nulls
+    self.hashes[key_id] = hash
+    self.live[key_id] = True
     self.size += 1
-    enter(self, slot)
-    return slot
+    enter(self, key_id)
+    return key_id
 
 
 # --- Keys of a map and their slots in a snapshot.
@@ -504,35 +504,35 @@ cdef int damaged(str why) except -1:
 # --- writing
 
 cdef int write_keys(KeyMap keys, SnapshotWriter writer) except -1:
-    cdef uint32_t slot, n_free = keys.used - <uint32_t> keys.size
+    cdef uint32_t key_id, n_free = keys.used - <uint32_t> keys.size
     cdef bint any_null = False
     cdef int i
     writer.put_u32(keys.width)
     writer.put_bytes(keys.codes, keys.width)
     writer.put_u32(keys.used)
     writer.put_u32(n_free)
-    slot = keys.free_slot
-    while slot != NO_SLOT:
-        writer.put_u32(slot)
-        slot = <uint32_t> keys.hashes[slot]
-    for slot in range(keys.used):
-        any_null |= keys.live[slot] and keys.nulls[slot] != 0
+    key_id = keys.free_id
+    while key_id != NO_ID:
+        writer.put_u32(key_id)
+        key_id = <uint32_t> keys.hashes[key_id]
+    for key_id in range(keys.used):
+        any_null |= keys.live[key_id] and keys.nulls[key_id] != 0
     writer.put_bool(any_null)
     if any_null:
-        for slot in range(keys.used):
-            if keys.live[slot]:
-                writer.put_bytes(&keys.nulls[slot], 8)
+        for key_id in range(keys.used):
+            if keys.live[key_id]:
+                writer.put_bytes(&keys.nulls[key_id], 8)
     for i in range(keys.width):
-        for slot in range(keys.used):
-            if keys.live[slot]:
-                write_part(keys, slot, i, writer)
+        for key_id in range(keys.used):
+            if keys.live[key_id]:
+                write_part(keys, key_id, i, writer)
     return 0
 
 
-cdef int write_part(KeyMap keys, uint32_t slot, int i, SnapshotWriter writer) except -1:
-    cdef CellC* cell = &keys.keys[<Py_ssize_t> slot * keys.width + i]
+cdef int write_part(KeyMap keys, uint32_t key_id, int i, SnapshotWriter writer) except -1:
+    cdef CellC* cell = &keys.keys[<Py_ssize_t> key_id * keys.width + i]
     if keys.codes[i] == STRING or keys.codes[i] == OBJECT:
-        if not (keys.nulls[slot] >> i) & 1:
+        if not (keys.nulls[key_id] >> i) & 1:
             writer.put_object(<object> cell.o)
     elif keys.codes[i] == LONG or keys.codes[i] == DOUBLE:
         writer.put_bytes(cell, 8)
@@ -548,7 +548,7 @@ cdef int read_keys(KeyMap keys, SnapshotReader reader) except -1:
     cdef Py_ssize_t left
     cdef int i
     cdef const uint8_t* null_words = NULL
-    cdef list free_slots, columns
+    cdef list free_ids, columns
     cdef set is_free
     if <int> reader.get_u32() != keys.width or reader.take(keys.width)[:keys.width] != keys.codes[:keys.width]:
         damaged("its keys have other types")
@@ -557,16 +557,16 @@ cdef int read_keys(KeyMap keys, SnapshotReader reader) except -1:
     left = reader.size - reader.position
     if n_free > used or n_free > left // 4 or <Py_ssize_t> used - n_free > left:
         damaged(f"{used} keys announced, {left} bytes left")
-    free_slots = [reader.get_u32() for _ in range(n_free)]
-    is_free = set(free_slots)
-    if <uint32_t> len(is_free) != n_free or (free_slots and max(free_slots) >= used):
+    free_ids = [reader.get_u32() for _ in range(n_free)]
+    is_free = set(free_ids)
+    if <uint32_t> len(is_free) != n_free or (free_ids and max(free_ids) >= used):
         damaged("its free slots are not among its slots")
     n_live = used - n_free
     if reader.get_bool():
         null_words = reader.take(8 * <Py_ssize_t> n_live)
     columns = [read_column(reader, keys.codes[i], n_live, null_words, i) for i in range(keys.width)]
     if used:
-        place_keys(keys, columns, used, free_slots, is_free, null_words)
+        place_keys(keys, columns, used, free_ids, is_free, null_words)
     return 0
 
 
@@ -601,10 +601,10 @@ cdef list read_column(SnapshotReader reader, int code, uint32_t n, const uint8_t
     return column
 
 
-cdef int place_keys(KeyMap keys, list columns, uint32_t used, list free_slots, set is_free,
+cdef int place_keys(KeyMap keys, list columns, uint32_t used, list free_ids, set is_free,
                     const uint8_t* null_words) except -1:
     """Give every key its old slot, and chain the free ones in their old order."""
-    cdef uint32_t slot
+    cdef uint32_t key_id
     cdef uint64_t nulls, mask = 15, beyond = ~(((<uint64_t> 2) << (keys.width - 1)) - 1)
     cdef Py_ssize_t n = 0
     cdef int i
@@ -614,8 +614,8 @@ cdef int place_keys(KeyMap keys, list columns, uint32_t used, list free_slots, s
     keys.allocate(used)
     memset(keys.live, 0, used)
     keys.rehash(mask)
-    for slot in range(used):
-        if slot in is_free:
+    for key_id in range(used):
+        if key_id in is_free:
             continue
         nulls = null_word(null_words, n)
         if nulls & beyond:
@@ -627,12 +627,12 @@ cdef int place_keys(KeyMap keys, list columns, uint32_t used, list free_slots, s
                 key[i].bits = (<list> columns[i])[n]
         n += 1
         try:
-            keys.place(slot, key, nulls)
+            keys.set_key(key_id, key, nulls)
         except TypeError as error:
             raise ValueError(f"snapshot is damaged: {error}") from error
     keys.used = used
-    keys.free_slot = NO_SLOT
-    for slot in reversed(free_slots):
-        keys.hashes[slot] = keys.free_slot
-        keys.free_slot = slot
+    keys.free_id = NO_ID
+    for key_id in reversed(free_ids):
+        keys.hashes[key_id] = keys.free_id
+        keys.free_id = key_id
     return 0

@@ -12,7 +12,7 @@ cdef enum:
 
 cdef struct SortedEntryC:
     uint64_t key
-    uint32_t slot
+    uint32_t key_id
 
 cdef struct BlockC:
     Py_ssize_t n
@@ -22,14 +22,14 @@ cdef struct PositionC:                    # between two entries
     Py_ssize_t block
     Py_ssize_t entry
 
-cdef class SortedSlots:
+cdef class SortedKeys:
     cdef BlockC** blocks
     cdef Py_ssize_t n_blocks
     cdef Py_ssize_t capacity
     cdef readonly Py_ssize_t size
-    cdef PositionC place(self, uint64_t key, bint behind) noexcept    # before the first entry >= key (behind: > key)
-    cdef SortedEntryC* take(self, PositionC* place) noexcept         # the entry there, moving past it; NULL at the end
-    cdef int add(self, uint64_t key, uint32_t slot) except -1      # a key that is absent
+    cdef PositionC seek(self, uint64_t key, bint behind) noexcept    # before the first entry >= key (behind: > key)
+    cdef SortedEntryC* take(self, PositionC* position) noexcept         # the entry there, moving past it; NULL at the end
+    cdef int add(self, uint64_t key, uint32_t key_id) except -1      # a key that is absent
     cdef int remove(self, uint64_t key) except -1                  # a key that is present
     cdef void clear(self) noexcept
     cdef int insert_block(self, Py_ssize_t at) except -1

@@ -27,7 +27,7 @@ cdef uint64_t sort_key(int code, const CellC* value) noexcept:
 
 
 @cython.final
-cdef class SortedSlots:
+cdef class SortedKeys:
     """Keys in ascending order."""
 
     def __dealloc__(self):
@@ -43,7 +43,7 @@ cdef class SortedSlots:
         self.capacity = 0
         self.size = 0
 
-    cdef PositionC place(self, uint64_t key, bint behind) noexcept:
+    cdef PositionC seek(self, uint64_t key, bint behind) noexcept:
         cdef PositionC found
         cdef Py_ssize_t low = 0, high = self.n_blocks, middle
         cdef BlockC* block
@@ -73,15 +73,15 @@ cdef class SortedSlots:
         found.entry = low
         return found
 
-    cdef SortedEntryC* take(self, PositionC* place) noexcept:
+    cdef SortedEntryC* take(self, PositionC* position) noexcept:
         cdef SortedEntryC* entry
-        while place.block < self.n_blocks:
-            if place.entry < self.blocks[place.block].n:
-                entry = &self.blocks[place.block].entries[place.entry]
-                place.entry += 1
+        while position.block < self.n_blocks:
+            if position.entry < self.blocks[position.block].n:
+                entry = &self.blocks[position.block].entries[position.entry]
+                position.entry += 1
                 return entry
-            place.block += 1
-            place.entry = 0
+            position.block += 1
+            position.entry = 0
         return NULL
 
     cdef int insert_block(self, Py_ssize_t at) except -1:
@@ -105,13 +105,13 @@ cdef class SortedSlots:
         self.n_blocks += 1
         return 0
 
-    cdef int add(self, uint64_t key, uint32_t slot) except -1:
+    cdef int add(self, uint64_t key, uint32_t key_id) except -1:
         cdef PositionC at
         cdef BlockC* block
         cdef BlockC* upper
         if self.n_blocks == 0:
             self.insert_block(0)
-        at = self.place(key, False)
+        at = self.seek(key, False)
         block = self.blocks[at.block]
         if block.n == BLOCK:
             # Numbers often come in ascending order: then the full block stays full and a fresh one goes on behind it.
@@ -130,19 +130,19 @@ cdef class SortedSlots:
             block = upper
         memmove(&block.entries[at.entry + 1], &block.entries[at.entry], (block.n - at.entry) * sizeof(SortedEntryC))
         block.entries[at.entry].key = key
-        block.entries[at.entry].slot = slot
+        block.entries[at.entry].key_id = key_id
         block.n += 1
         self.size += 1
         return 0
 
     cdef int remove(self, uint64_t key) except -1:
-        cdef PositionC at = self.place(key, False)
+        cdef PositionC at = self.seek(key, False)
         cdef PositionC next = at
         cdef SortedEntryC* entry = self.take(&next)
         cdef BlockC* block
         if entry is NULL or entry.key != key:
             raise KeyError(key)
-        # place() may stand behind the last entry of a block: the entry itself is the one before where take() went.
+        # seek() may stand behind the last entry of a block: the entry itself is the one before where take() went.
         at.block = next.block
         at.entry = next.entry - 1
         block = self.blocks[at.block]
@@ -157,9 +157,9 @@ cdef class SortedSlots:
 
     # --- for tests
 
-    def put(self, uint64_t key, uint32_t slot):
+    def put(self, uint64_t key, uint32_t key_id):
         """Add a key that is absent."""
-        self.add(key, slot)
+        self.add(key, key_id)
 
     def discard(self, uint64_t key):
         """Remove a key that is present."""
@@ -167,11 +167,11 @@ cdef class SortedSlots:
 
     def between(self, uint64_t low, uint64_t high, bint behind_low=False, bint with_high=True):
         """``[(key, slot), ...]`` from ``low`` to ``high``."""
-        cdef PositionC at = self.place(low, behind_low)
+        cdef PositionC at = self.seek(low, behind_low)
         cdef SortedEntryC* entry
         found = []
         while True:
             entry = self.take(&at)
             if entry is NULL or entry.key > high or (entry.key == high and not with_high):
                 return found
-            found.append((entry.key, entry.slot))
+            found.append((entry.key, entry.key_id))

@@ -6,7 +6,7 @@ from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.runtime.lookup cimport FoundC, Searchable
 from siddhi._core.runtime.operator cimport Processor
-from siddhi._core.window.lookup cimport HeldEvents
+from siddhi._core.window.lookup cimport NumberedEvents
 
 cdef class JoinSelector(Selector):
     cdef EventChunk done           # what the parts so far have left
@@ -23,7 +23,7 @@ cdef enum:
 
 cdef class JoinStep(Processor):
     cdef Searchable other          # the other side, as this side's events look at it; None: this side never triggers
-    cdef HeldEvents held           # numbers this side's events for indexes, or None
+    cdef NumberedEvents numbered           # numbers this side's events for indexes, or None
     cdef JoinSelector parts        # the selection, where it looks at the matches of one event together; else None
     cdef int own                   # slot of this side's events
     cdef bint outer                # without match the other side is null

@@ -6,7 +6,7 @@ from siddhi._core.record.event import EventPool
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.runtime.operator import Processor
-from siddhi._core.window.lookup import HeldEvents
+from siddhi._core.window.lookup import NumberedEvents
 
 class JoinSelector(Selector): ...
 
@@ -17,7 +17,7 @@ class JoinStep(Processor):
         app: AppContext,
         own: int,
         other: Searchable | None,
-        held: HeldEvents | None,
+        numbered: NumberedEvents | None,
         outer: bool,
         joins_expired: bool,
         parts: JoinSelector | None,

@@ -102,18 +102,18 @@ cdef class JoinStep(Processor):
         app: the app's context.
         own: slot of this side's events, 0 (left) or 1 (right).
         other: the other side's content with the join condition; None where this side does not trigger.
-        held: this side's events where the other side finds them through an index, else None.
+        numbered: this side's events where the other side finds them through an index, else None.
         outer: events without match are handed on with the other side null.
         joins_expired: expired events look for matches, too.
         parts: the selection where it aggregates, orders or limits: the matches of one event are a chunk for it.
     """
 
-    def __init__(self, AppContext app not None, int own, Searchable other, HeldEvents held, bint outer,
+    def __init__(self, AppContext app not None, int own, Searchable other, NumberedEvents numbered, bint outer,
                  bint joins_expired, JoinSelector parts):
         self.app = app
         self.own = own
         self.other = other
-        self.held = held
+        self.numbered = numbered
         self.outer = outer
         self.joins_expired = joins_expired
         self.parts = parts
@@ -124,11 +124,11 @@ cdef class JoinStep(Processor):
     cdef int process(self, EventC* event) except -1:
         cdef EventC* slots[2]
         cdef EventC** before
-        if self.held is not None:
+        if self.numbered is not None:
             before = self.app.frame.slots
             self.app.frame.slots = slots
             try:
-                self.held.follow(event, &self.app.frame)
+                self.numbered.follow(event, &self.app.frame)
             finally:
                 self.app.frame.slots = before
         if self.other is None or (event.type == EXPIRED and not self.joins_expired):
@@ -192,14 +192,14 @@ cdef class JoinStep(Processor):
 
     cdef int drop(self, unsigned int partition) except -1:
         # Comes before the window's own drop: the events are still there.
-        return 0 if self.held is None else self.held.forget(partition)
+        return 0 if self.numbered is None else self.numbered.forget(partition)
 
     cdef int write(self, SnapshotWriter writer) except -1:
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        if self.held is not None:
-            self.held.stale = True
+        if self.numbered is not None:
+            self.numbered.stale = True
         return 0
 
 
@@ -284,6 +284,6 @@ cdef class LimitedJoinSelector(JoinSelector):
         self.limiter.clear()
         try:
             JoinSelector.read(self, reader)
-            return self.limiter.read_states(reader, 0 if self.groups is None else self.groups.keys.slots())
+            return self.limiter.read_states(reader, 0 if self.groups is None else self.groups.keys.id_bound())
         finally:
             self.limiter.complete()

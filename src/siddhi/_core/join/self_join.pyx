@@ -4,7 +4,7 @@ cimport cython
 from cpython.mem cimport PyMem_Free
 
 from siddhi._core.query.entry cimport QueryEntry
-from siddhi._core.query.output cimport HeldOutputC, QueryOutput, columns_of
+from siddhi._core.query.output cimport BufferedOutputC, QueryOutput, columns_of
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC
 from siddhi._core.runtime.operator cimport BlockTraits, Receiver, refuse_blocks
@@ -23,7 +23,7 @@ cdef class SelfJoinEntry(Receiver):
     cdef QueryEntry left
     cdef QueryEntry right
     cdef QueryOutput output
-    cdef HeldOutputC spare         # keeps its memory between two chunks
+    cdef BufferedOutputC spare         # keeps its memory between two chunks
 
     def __init__(self, QueryEntry left, QueryEntry right, QueryOutput output not None):
         self.left = left
@@ -35,24 +35,24 @@ cdef class SelfJoinEntry(Receiver):
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef QueryOutput output = self.output
-        cdef HeldOutputC* outer = output.held
+        cdef BufferedOutputC* outer = output.buffered
         # Taken out while it is in use: an expression may call Python, which may send into this join again.
-        cdef HeldOutputC own = self.spare
+        cdef BufferedOutputC own = self.spare
         if columns_of(output) is not None:
             # Rows go into the columns of a batch callback, which hears of them later than that.
             return self.pass_on(chunk)
-        self.spare = HeldOutputC(NULL, 0, 0)
-        output.held = &own
+        self.spare = BufferedOutputC(NULL, 0, 0)
+        output.buffered = &own
         output.choose()
         try:
             self.pass_on(chunk)
-            output.held = NULL
+            output.buffered = NULL
             output.choose()
-            output.deliver_held(&own)
+            output.deliver_buffered(&own)
         finally:
-            output.held = outer
+            output.buffered = outer
             output.choose()
-            output.drop_held(&own)
+            output.drop_buffered(&own)
             if self.spare.chunks is NULL:
                 self.spare = own
             else:

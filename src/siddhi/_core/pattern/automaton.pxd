@@ -69,7 +69,7 @@ cdef struct PartialC:
     int64_t start                  # ms; the first and the last of the events that `within` counts from
     int64_t latest
     uint32_t refs
-    int32_t front                  # last state that has taken an event, -1: none
+    int32_t last_state                  # last state that has taken an event, -1: none
     int32_t unarmed                # state whose group starts again once a later state takes this, -1: none, -2: it has
     EventC* slots[1]
 
@@ -83,7 +83,7 @@ cdef class BlockPool:              # blocks of one size; grows by arenas
     cdef readonly Py_ssize_t reserved_bytes
     cdef int grow(self) except -1
 
-cdef inline void* take_block(BlockPool pool) except NULL:
+cdef inline void* allocate_block(BlockPool pool) except NULL:
     cdef void* block = pool.free
     if block is NULL:
         pool.grow()
@@ -92,7 +92,7 @@ cdef inline void* take_block(BlockPool pool) except NULL:
     pool.alive += 1
     return block
 
-cdef inline void give_block(BlockPool pool, void* block) noexcept:
+cdef inline void free_block(BlockPool pool, void* block) noexcept:
     (<void**> block)[0] = pool.free
     pool.free = block
     pool.alive -= 1
@@ -114,7 +114,7 @@ cdef class Matches:                # where the partial matches of one query come
     cdef void drop(self, PartialC* partial) noexcept         # give up one reference
     cdef void empty(self, PartialC* partial, int slot) noexcept      # give up the event of a slot that does not count
     cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1   # takes over the event
-    cdef MatchEntryC* append(self, MatchListC* places, PartialC* partial, int state) except NULL   # adds a reference
+    cdef MatchEntryC* append(self, MatchListC* match_list, PartialC* partial, int state) except NULL   # adds a reference
     cdef void remove(self, MatchEntryC* entry) noexcept           # drops the reference
 
 
@@ -125,7 +125,7 @@ cdef inline CollectedC* collected_of(const PartialC* partial, int slot) noexcept
 # collected and an expression names by its index (e1[0], e1[last]) has a place of its own behind the slots; the view
 # puts it there before the expression is evaluated.
 
-cdef struct PickC:                 # one named event
+cdef struct IndexedEventC:                 # one named event
     int32_t slot
     int32_t offset
     bint from_last
@@ -134,8 +134,8 @@ cdef struct PickC:                 # one named event
 cdef class PatternView:
     cdef int n_slots
     cdef int own                   # counting slot whose present event is a pick's, too; -1: none
-    cdef int n_picks
-    cdef PickC* picks
+    cdef int n_indexed_events
+    cdef IndexedEventC* indexed_events
     cdef EventC** events           # [n_slots + n_picks]
     cdef bint uses_current         # the current event must be kept before it is known whether it is accepted
     cdef EventC** show(self, PartialC* partial, EventC* current) noexcept
@@ -155,8 +155,8 @@ cdef class PatternView:
 # Many partial matches lie all over the memory: what the events of a block will need is prefetched (record/prefetch.pxd).
 
 cdef enum:
-    FIRST_PLACE = 16               # bytes in front of a partial match's first entry: its links
-    AHEAD = 32                     # hashes of a block's next events that are kept
+    FIRST_ENTRY = 16               # bytes in front of a partial match's first entry: its links
+    LOOKAHEAD = 32                     # hashes of a block's next events that are kept
 
 cdef struct BucketC:
     uint64_t hash
@@ -170,43 +170,43 @@ cdef class PatternIndex:
     cdef uint8_t* types
     cdef int width
     cdef bint partitioned          # the partition slot is part of the key
-    cdef uint8_t* marks            # [mask + 1]
+    cdef uint8_t* tags            # [mask + 1]
     cdef BucketC* buckets          # [mask + 1]; what is where its mark is 0 says nothing
     cdef uint64_t mask
     cdef Py_ssize_t size           # entries
     cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1    # False: a null
-    cdef int place(self, MatchEntryC* entry, FrameC* frame) except -1     # frame.slots are the partial match's
+    cdef int insert(self, MatchEntryC* entry, FrameC* frame) except -1     # frame.slots are the partial match's
     cdef void remove(self, MatchEntryC* entry) noexcept
     cdef MatchEntryC* find(self, EventC* event, FrameC* frame) except? NULL     # the first candidate
     cdef int grow(self) except -1
-    cdef void clear_place(self, uint64_t hole) noexcept
+    cdef void clear_bucket(self, uint64_t hole) noexcept
     cdef bint whole                # a key is one whole number
     cdef bint exact                # what has the same hash has the same key
     cdef bint plain                # the keys are attributes: hashing one is quick and can't fail
-    cdef uint64_t ahead[AHEAD]     # a ring: of event i at i % AHEAD
-    cdef MatchEntryC* asked[AHEAD]      # whose lines were asked for; it may be gone by now, its memory is not
-    cdef EventC* at_work           # the event whose hash is known, NULL: none
-    cdef uint64_t at_work_hash
-    cdef void foresee(self, EventC* event, FrameC* frame) noexcept      # a single event is about to be looked up
+    cdef uint64_t next_hashes[LOOKAHEAD]     # a ring: of event i at i % AHEAD
+    cdef MatchEntryC* prefetched[LOOKAHEAD]      # whose lines were asked for; it may be gone by now, its memory is not
+    cdef EventC* current           # the event whose hash is known, NULL: none
+    cdef uint64_t current_hash
+    cdef void prefetch_lookup(self, EventC* event, FrameC* frame) noexcept      # a single event is about to be looked up
     cdef void prefetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept
     cdef void prefetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept
-    cdef void announce(self, FrameC* frame) noexcept         # a partial match is about to be placed
+    cdef void prefetch_insert(self, FrameC* frame) noexcept         # a partial match is about to be placed
     cdef void prefetch_removal(self, MatchEntryC* entry) noexcept      # an entry is about to be removed
 
-cdef inline uint8_t mark_of(uint64_t hash) noexcept:
+cdef inline uint8_t tag_of(uint64_t hash) noexcept:
     return <uint8_t> (hash >> 57) | 0x80
 
-cdef inline uint64_t place_of(const uint8_t* marks, const BucketC* buckets, uint64_t mask, uint64_t hash) noexcept:
+cdef inline uint64_t bucket_index(const uint8_t* tags, const BucketC* buckets, uint64_t mask, uint64_t hash) noexcept:
     """The place where the entries of a hash are, or would be put."""
-    cdef uint8_t mark = mark_of(hash)
+    cdef uint8_t mark = tag_of(hash)
     cdef uint64_t i = hash & mask
-    while marks[i] != 0 and not (marks[i] == mark and buckets[i].hash == hash):
+    while tags[i] != 0 and not (tags[i] == mark and buckets[i].hash == hash):
         i = (i + 1) & mask
     return i
 
 cdef inline void prefetch_partial(MatchEntryC* entry) noexcept:
     """Ask for the lines of a partial match, whose first place this is as a rule."""
-    cdef char* partial = <char*> entry - FIRST_PLACE
+    cdef char* partial = <char*> entry - FIRST_ENTRY
     prefetch_line(partial)
     prefetch_line(partial + 64)
     prefetch_line(partial + 128)
@@ -330,11 +330,11 @@ cdef class Found:
     cdef PartialC** items          # NULL ends a chunk
     cdef Py_ssize_t size
     cdef Py_ssize_t capacity
-    cdef bint apart                # every match is a chunk of its own
+    cdef bint separate                # every match is a chunk of its own
     cdef int add(self, PartialC* partial) except -1
     cdef int push(self, PartialC* partial) except -1
     cdef int deliver(self) except -1
-    cdef int put_out(self, PartialC* partial, bint alone) except -1
+    cdef int emit_match(self, PartialC* partial, bint alone) except -1
     cdef void cut(self, Py_ssize_t size) noexcept
     cdef void clear(self) noexcept
 

@@ -33,7 +33,7 @@ include "entry.pxi"
 cdef bint has_event(const MatchListC* list) noexcept:
     cdef const MatchEntryC* entry = list.head
     while entry is not NULL:
-        if entry.partial.front >= 0:
+        if entry.partial.last_state >= 0:
             return True
         entry = entry.next
     return False
@@ -218,9 +218,9 @@ cdef class Pattern(Processor):
             while run.pending[i].head is not NULL:
                 self.remove(run.pending[i].head)
         while run.starts.oldest is not NULL:
-            leave_starts(run.starts.oldest)
+            remove_from_starts(run.starts.oldest)
         while run.waited.oldest is not NULL:
-            leave_starts(run.waited.oldest)
+            remove_from_starts(run.waited.oldest)
         for i in range(self.n_states):
             run.timer[i] = NO_TIME
             run.stopped[i] = NULL
@@ -303,11 +303,11 @@ cdef class Pattern(Processor):
                     self.update(run, stream.inlets[i].state)
         self.frame.type = event.type
         self.frame.group = self.frame.partition
-        self.found.apart = stream.n_inlets == 1
+        self.found.separate = stream.n_inlets == 1
         for i in range(stream.n_inlets):
             before = self.found.size
             self.offer(run, &stream.inlets[i], event)
-            if self.found.size != before and not self.found.apart:
+            if self.found.size != before and not self.found.separate:
                 self.found.push(NULL)
         return 0
 
@@ -324,7 +324,7 @@ cdef class Pattern(Processor):
             unlink(entry)
             link_last(pending, entry)
             if state.n_keyed and not entry.broken:
-                place(self, state, entry)
+                insert_entry(self, state, entry)
         return 0
 
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1:
@@ -399,8 +399,8 @@ cdef class Pattern(Processor):
             if self.is_sequence:
                 self.matches.empty(partial, operand.slot)
             partial.slots[operand.slot] = kept[0]
-        if partial.front < number:
-            partial.front = number
+        if partial.last_state < number:
+            partial.last_state = number
             self.taken(run, number, partial, partial.starts)
         if operand.stops and not self.is_sequence:
             stop_counting(self, run, operand.slot, partial)
@@ -428,7 +428,7 @@ cdef class Pattern(Processor):
             if state.again == 0 and partial.unarmed == -1:
                 partial.unarmed = REARMED
         if state.next < 0 and not goes_on(partial):
-            leave_starts(partial)  # it waits for nothing any longer
+            remove_from_starts(partial)  # it waits for nothing any longer
         return 0
 
     cdef int taken(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
@@ -473,7 +473,7 @@ cdef class Pattern(Processor):
         index = (<Operand> state.operand[0]).index
         if index is not None and index.size >= PREFETCH_MIN_SIZE and index.plain:
             self.frame.slots = partial.slots
-            index.announce(self.frame)
+            index.prefetch_insert(self.frame)
         if state.kind >= AND:
             entry.open = <uint32_t> (((<int64_t> 1) << state.n_operands) - 1)
         if state.waits:
@@ -523,7 +523,7 @@ cdef class Pattern(Processor):
             return 0
         copy = self.matches.copy(partial, state.first_slot)
         try:
-            copy.front = min(partial.front, number - 1)
+            copy.last_state = min(partial.last_state, number - 1)
             if number > 0 and starts is not NULL:
                 start_like(starts, copy, partial)
             return self.add(run, number, copy)
@@ -533,7 +533,7 @@ cdef class Pattern(Processor):
     cdef void remove(self, MatchEntryC* entry) noexcept:
         """Remove an entry from its list and release its partial match."""
         if entry.keyed or entry.broken or entry.bucket_next is not NULL:
-            give_up_places(self, entry)
+            remove_from_indexes(self, entry)
         self.matches.remove(entry)
 
     # --- time
@@ -558,7 +558,7 @@ cdef class Pattern(Processor):
             if not run.begun:
                 self.begin(run, now_ms(self.frame))
             self.now = when
-            self.found.apart = True
+            self.found.separate = True
             for i in range(self.n_states - 1, -1, -1):
                 if run.timer[i] != NO_TIME and run.timer[i] <= when:
                     if self.within >= 0:

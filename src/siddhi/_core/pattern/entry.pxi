@@ -44,7 +44,7 @@ cdef class PatternEntry(Receiver):
                 i += 1
             finally:
                 if index is not None:
-                    index.at_work = NULL
+                    index.current = NULL
         return 0
 
     cdef void abort(self) noexcept:
@@ -55,9 +55,9 @@ cdef int receive_checked(PatternEntry entry, EventChunk* chunk) except -1:
     cdef int status
     if chunk.head.next is NULL and chunk.head.type <= EXPIRED:
         if entry.index is not None and entry.index.size >= PREFETCH_MIN_SIZE:
-            entry.index.foresee(chunk.head, entry.pattern.frame)
+            entry.index.prefetch_lookup(chunk.head, entry.pattern.frame)
             status = one_unchecked(entry.pattern, entry.stream, chunk.head)
-            entry.index.at_work = NULL
+            entry.index.current = NULL
         else:
             status = one_unchecked(entry.pattern, entry.stream, chunk.head)
     else:

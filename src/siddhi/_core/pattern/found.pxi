@@ -40,7 +40,7 @@ cdef class Found:
         except MemoryError:
             self.matches.drop(kept)
             raise
-        return self.push(NULL) if self.apart else 0
+        return self.push(NULL) if self.separate else 0
 
     cdef int push(self, PartialC* partial) except -1:
         cdef PartialC** items
@@ -71,10 +71,10 @@ cdef class Found:
                         in_chunk = False
                         self.next.finish()
                 elif not in_chunk and (i + 1 == n or items[i + 1] is NULL):
-                    self.put_out(items[i], True)
+                    self.emit_match(items[i], True)
                 else:
                     in_chunk = True
-                    self.put_out(items[i], False)
+                    self.emit_match(items[i], False)
             if in_chunk:
                 self.next.finish()
         finally:
@@ -88,7 +88,7 @@ cdef class Found:
                 PyMem_Free(items)
         return 0
 
-    cdef int put_out(self, PartialC* partial, bint alone) except -1:
+    cdef int emit_match(self, PartialC* partial, bint alone) except -1:
         self.frame.slots = self.view.show(partial, NULL)
         self.moment.timestamp = partial.timestamp
         self.moment.group = 0

@@ -30,11 +30,11 @@ cdef class PatternIndex:
         self.own_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.earlier_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.types = <uint8_t*> PyMem_Malloc(self.width)
-        self.marks = <uint8_t*> allocate_zeroed_arena(FIRST_BUCKETS)
+        self.tags = <uint8_t*> allocate_zeroed_arena(FIRST_BUCKETS)
         self.buckets = <BucketC*> allocate_arena(FIRST_BUCKETS * sizeof(BucketC))
         if self.own_fns is NULL or self.earlier_fns is NULL or self.types is NULL:
             raise MemoryError
-        if self.marks is NULL or self.buckets is NULL:
+        if self.tags is NULL or self.buckets is NULL:
             raise MemoryError
         self.mask = FIRST_BUCKETS - 1
         for i in range(self.width):
@@ -52,7 +52,7 @@ cdef class PatternIndex:
         PyMem_Free(self.own_fns)
         PyMem_Free(self.earlier_fns)
         PyMem_Free(self.types)
-        free_arena(self.marks)
+        free_arena(self.tags)
         free_arena(self.buckets)
 
     cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
@@ -82,7 +82,7 @@ cdef class PatternIndex:
         out[0] = hash
         return True
 
-    cdef int place(self, MatchEntryC* entry, FrameC* frame) except -1:
+    cdef int insert(self, MatchEntryC* entry, FrameC* frame) except -1:
         cdef BucketC* bucket
         cdef MatchEntryC* last
         cdef uint64_t i
@@ -93,10 +93,10 @@ cdef class PatternIndex:
         self.size += 1
         entry.keyed = True
         entry.bucket_next = NULL
-        i = place_of(self.marks, self.buckets, self.mask, entry.hash)
+        i = bucket_index(self.tags, self.buckets, self.mask, entry.hash)
         bucket = &self.buckets[i]
-        if self.marks[i] == 0:
-            self.marks[i] = mark_of(entry.hash)
+        if self.tags[i] == 0:
+            self.tags[i] = tag_of(entry.hash)
             bucket.hash = entry.hash
             bucket.head = entry
             entry.bucket_prev = entry
@@ -109,21 +109,21 @@ cdef class PatternIndex:
 
     cdef int grow(self) except -1:
         """Double the table. Chains move as they are."""
-        cdef uint64_t i, place, mask = 2 * self.mask + 1
-        cdef uint8_t* marks = <uint8_t*> allocate_zeroed_arena(mask + 1)
+        cdef uint64_t i, bucket, mask = 2 * self.mask + 1
+        cdef uint8_t* tags = <uint8_t*> allocate_zeroed_arena(mask + 1)
         cdef BucketC* buckets = <BucketC*> allocate_arena((mask + 1) * sizeof(BucketC))
-        if marks is NULL or buckets is NULL:
-            free_arena(marks)
+        if tags is NULL or buckets is NULL:
+            free_arena(tags)
             free_arena(buckets)
             raise MemoryError
         for i in range(self.mask + 1):
-            if self.marks[i] != 0:
-                place = place_of(marks, buckets, mask, self.buckets[i].hash)
-                marks[place] = self.marks[i]
-                buckets[place] = self.buckets[i]
-        free_arena(self.marks)
+            if self.tags[i] != 0:
+                bucket = bucket_index(tags, buckets, mask, self.buckets[i].hash)
+                tags[bucket] = self.tags[i]
+                buckets[bucket] = self.buckets[i]
+        free_arena(self.tags)
         free_arena(self.buckets)
-        self.marks = marks
+        self.tags = tags
         self.buckets = buckets
         self.mask = mask
         return 0
@@ -134,40 +134,40 @@ cdef class PatternIndex:
         entry.keyed = False
         self.size -= 1
         if before == entry:
-            self.clear_place(place_of(self.marks, self.buckets, self.mask, entry.hash))
+            self.clear_bucket(bucket_index(self.tags, self.buckets, self.mask, entry.hash))
         elif before.bucket_next is NULL:           # the last one: this is the first
             following.bucket_prev = before
-            self.buckets[place_of(self.marks, self.buckets, self.mask, entry.hash)].head = following
+            self.buckets[bucket_index(self.tags, self.buckets, self.mask, entry.hash)].head = following
         else:
             before.bucket_next = following
             if following is NULL:
-                following = self.buckets[place_of(self.marks, self.buckets, self.mask, entry.hash)].head
+                following = self.buckets[bucket_index(self.tags, self.buckets, self.mask, entry.hash)].head
             following.bucket_prev = before
 
-    cdef void clear_place(self, uint64_t hole) noexcept:
+    cdef void clear_bucket(self, uint64_t hole) noexcept:
         """Free an entry. Later entries that it displaced move up."""
         cdef uint64_t i = hole, mask = self.mask
-        cdef uint8_t* marks = self.marks
+        cdef uint8_t* tags = self.tags
         cdef BucketC* buckets = self.buckets
         while True:
             i = (i + 1) & mask
-            if marks[i] == 0:
+            if tags[i] == 0:
                 break
             if ((i - buckets[i].hash) & mask) >= ((i - hole) & mask):
-                marks[hole] = marks[i]
+                tags[hole] = tags[i]
                 buckets[hole] = buckets[i]
                 hole = i
-        marks[hole] = 0
+        tags[hole] = 0
 
     cdef MatchEntryC* find(self, EventC* event, FrameC* frame) except? NULL:
         cdef uint64_t hash, i
         cdef MatchEntryC* entry
-        if event == self.at_work:
-            hash = self.at_work_hash
+        if event == self.current:
+            hash = self.current_hash
         elif self.size == 0 or not self.hash(self.own_fns, event, frame, &hash):
             return NULL
-        i = place_of(self.marks, self.buckets, self.mask, hash)
-        if self.marks[i] == 0:
+        i = bucket_index(self.tags, self.buckets, self.mask, hash)
+        if self.tags[i] == 0:
             return NULL
         entry = self.buckets[i].head
         if self.size >= PREFETCH_MIN_SIZE:
@@ -176,12 +176,12 @@ cdef class PatternIndex:
 
     # --- what is needed soon
 
-    cdef void foresee(self, EventC* event, FrameC* frame) noexcept:
+    cdef void prefetch_lookup(self, EventC* event, FrameC* frame) noexcept:
         cdef uint64_t hash = 0
         if hash_plain(self, self.own_fns, event, frame, &hash):
             prefetch_home(self, hash)
-            self.at_work = event
-            self.at_work_hash = hash
+            self.current = event
+            self.current_hash = hash
 
     cdef void prefetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
         """Ask for what the events behind event i of a block will need."""
@@ -189,8 +189,8 @@ cdef class PatternIndex:
         if i == 0:
             for k in range(min(FAR, n)):
                 self.prefetch_bucket(events, k, frame)
-            for k in range(AHEAD):
-                self.asked[k] = NULL
+            for k in range(LOOKAHEAD):
+                self.prefetched[k] = NULL
             for k in range(min(NEAR, n)):
                 prefetch_head(self, k)
             for k in range(min(NEXT, n)):
@@ -202,18 +202,18 @@ cdef class PatternIndex:
         if i + NEXT < n:
             prefetch_entry_neighbours(self, i + NEXT)
         # A zero may stand for a null.
-        self.at_work_hash = self.ahead[i % AHEAD]
-        self.at_work = NULL if self.partitioned or self.at_work_hash == 0 else events[i]
+        self.current_hash = self.next_hashes[i % LOOKAHEAD]
+        self.current = NULL if self.partitioned or self.current_hash == 0 else events[i]
 
     cdef void prefetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept:
         cdef uint64_t hash = 0
         hash_plain(self, self.own_fns, events[i], frame, &hash)
-        self.ahead[i % AHEAD] = hash
+        self.next_hashes[i % LOOKAHEAD] = hash
         prefetch_home(self, hash)
 
-    cdef void announce(self, FrameC* frame) noexcept:
+    cdef void prefetch_insert(self, FrameC* frame) noexcept:
         cdef uint64_t hash
-        if self.at_work is NULL and hash_plain(self, self.earlier_fns, NULL, frame, &hash):
+        if self.current is NULL and hash_plain(self, self.earlier_fns, NULL, frame, &hash):
             prefetch_home(self, hash)
 
     cdef void prefetch_removal(self, MatchEntryC* entry) noexcept:
@@ -224,21 +224,21 @@ cdef class PatternIndex:
 cdef inline void prefetch_home(PatternIndex index, uint64_t hash) noexcept:
     """Prefetch the entry of a hash and the next one, which may be the first of another cache line."""
     cdef uint64_t i = hash & index.mask
-    prefetch_line(&index.marks[i])
+    prefetch_line(&index.tags[i])
     prefetch_line(&index.buckets[i])
     prefetch_line(&index.buckets[i] + 1)
 
 
 cdef inline void prefetch_head(PatternIndex index, Py_ssize_t i) noexcept:
-    cdef uint64_t place = place_of(index.marks, index.buckets, index.mask, index.ahead[i % AHEAD])
-    cdef MatchEntryC* entry = NULL if index.marks[place] == 0 else index.buckets[place].head
-    index.asked[i % AHEAD] = entry
+    cdef uint64_t bucket = bucket_index(index.tags, index.buckets, index.mask, index.next_hashes[i % LOOKAHEAD])
+    cdef MatchEntryC* entry = NULL if index.tags[bucket] == 0 else index.buckets[bucket].head
+    index.prefetched[i % LOOKAHEAD] = entry
     if entry is not NULL:
         prefetch_partial(entry)
 
 
 cdef inline void prefetch_entry_neighbours(PatternIndex index, Py_ssize_t i) noexcept:
-    cdef MatchEntryC* entry = index.asked[i % AHEAD]
+    cdef MatchEntryC* entry = index.prefetched[i % LOOKAHEAD]
     if entry is not NULL and entry.partial is not NULL:
         prefetch_neighbours(entry)
 

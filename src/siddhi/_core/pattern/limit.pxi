@@ -61,7 +61,7 @@ cdef int take_if_room(Pattern pattern, RunC* run, StreamC* stream, EventC* event
             pattern.update(run, stream.inlets[i].state)
     forecast.begun = forecast.taken = forecast.done = 0
     for i in range(stream.n_inlets):
-        foretell(pattern, run, &stream.inlets[i], event, &forecast)
+        predict(pattern, run, &stream.inlets[i], event, &forecast)
     most = forecast.begun
     if pattern.plain:
         most -= forecast.done
@@ -97,7 +97,7 @@ cdef int deliver_but(Pattern pattern, list refused, FaultSink source) except -1:
     return 0
 
 
-cdef int foretell(Pattern pattern, RunC* run, InletC* inlet, EventC* event, ForecastC* forecast) except -1:
+cdef int predict(Pattern pattern, RunC* run, InletC* inlet, EventC* event, ForecastC* forecast) except -1:
     """Count what an event would do in a state, without doing it."""
     cdef State state = <State> pattern.state[inlet.state]
     cdef Operand operand = <Operand> state.operand[inlet.operand]
@@ -182,13 +182,13 @@ cdef RunC* copied(Pattern pattern, RunC* run, Py_ssize_t* waiting) except NULL:
         copy_starts(pattern, &run.starts, &copy.starts, copies)
         copy_starts(pattern, &run.waited, &copy.waited, copies)
         for i in range(pattern.n_states):
-            copy_places(pattern, run.incoming[i].head, copy, &copy.incoming[i], copies)
-            copy_places(pattern, run.pending[i].head, copy, &copy.pending[i], copies)
+            copy_entries(pattern, run.incoming[i].head, copy, &copy.incoming[i], copies)
+            copy_entries(pattern, run.pending[i].head, copy, &copy.pending[i], copies)
     except BaseException:
-        give_up(pattern, copies)
+        release_copies(pattern, copies)
         pattern.close_run(copy)
         raise
-    give_up(pattern, copies)
+    release_copies(pattern, copies)
     return copy
 
 
@@ -199,13 +199,13 @@ cdef PartialC* copy_of(Pattern pattern, PartialC* partial, dict copies) except N
     if found is not None:
         return <PartialC*> <size_t> found
     copy = pattern.matches.copy(partial, pattern.matches.n_slots)
-    copy.front = partial.front
+    copy.last_state = partial.last_state
     copy.unarmed = partial.unarmed
     copies[<size_t> partial] = <size_t> copy
     return copy
 
 
-cdef void give_up(Pattern pattern, dict copies) noexcept:
+cdef void release_copies(Pattern pattern, dict copies) noexcept:
     for address in copies.values():
         pattern.matches.drop(<PartialC*> <size_t> address)
 
@@ -222,12 +222,12 @@ cdef int copy_starts(Pattern pattern, StartsC* starts, StartsC* copy, dict copie
     return 0
 
 
-cdef int copy_places(Pattern pattern, MatchEntryC* entry, RunC* copy, MatchListC* places, dict copies) except -1:
+cdef int copy_entries(Pattern pattern, MatchEntryC* entry, RunC* copy, MatchListC* match_list, dict copies) except -1:
     cdef State state
     cdef MatchEntryC* made
     while entry is not NULL:
         state = <State> pattern.state[entry.state]
-        made = pattern.matches.append(places, copy_of(pattern, entry.partial, copies), entry.state)
+        made = pattern.matches.append(match_list, copy_of(pattern, entry.partial, copies), entry.state)
         made.open = entry.open
         made.met = entry.met
         if entry.due is not NULL:
@@ -253,6 +253,6 @@ cdef int place_all(Pattern pattern, RunC* run) except -1:
         entry = run.pending[i].head if state.n_keyed else NULL
         while entry is not NULL:
             if not (state.kind == COUNT and entry.broken):
-                place(pattern, state, entry)
+                insert_entry(pattern, state, entry)
             entry = entry.next
     return 0

@@ -84,7 +84,7 @@ cdef class Matches:
         return self.partials.reserved_bytes + self.entries.reserved_bytes
 
     cdef PartialC* make(self) except NULL:
-        cdef PartialC* partial = <PartialC*> take_block(self.partials)
+        cdef PartialC* partial = <PartialC*> allocate_block(self.partials)
         cdef int i
         partial.first.partial = NULL
         partial.entries = NULL
@@ -93,7 +93,7 @@ cdef class Matches:
             partial.slots[i] = NULL
         partial.timestamp = NEW
         partial.refs = 1
-        partial.front = -1
+        partial.last_state = -1
         partial.unarmed = -1
         return partial
 
@@ -118,7 +118,7 @@ cdef class Matches:
         partial.refs -= 1
         if partial.refs:
             return
-        leave_starts(partial)
+        remove_from_starts(partial)
         for i in range(self.n_slots):
             if partial.slots[i] is NULL:
                 continue
@@ -131,7 +131,7 @@ cdef class Matches:
                 for k in range(collected.size):
                     release(<EventPool> self.slot_pools[i], collected.events[k])
                 self.free_collected(collected)
-        give_block(self.partials, partial)
+        free_block(self.partials, partial)
 
     cdef void empty(self, PartialC* partial, int slot) noexcept:
         if partial.slots[slot] is not NULL:
@@ -200,10 +200,10 @@ cdef class Matches:
         PyMem_Free(collected.events)
         PyMem_Free(collected)
 
-    cdef MatchEntryC* append(self, MatchListC* places, PartialC* partial, int state) except NULL:
+    cdef MatchEntryC* append(self, MatchListC* match_list, PartialC* partial, int state) except NULL:
         cdef MatchEntryC* entry = &partial.first
         if entry.partial is not NULL:
-            entry = <MatchEntryC*> take_block(self.entries)
+            entry = <MatchEntryC*> allocate_block(self.entries)
         entry.due = NULL
         entry.open = 0
         entry.met = 0
@@ -215,50 +215,50 @@ cdef class Matches:
         entry.sibling = partial.entries
         partial.entries = entry
         partial.refs += 1
-        link_last(places, entry)
+        link_last(match_list, entry)
         return entry
 
     cdef void remove(self, MatchEntryC* entry) noexcept:
         cdef PartialC* partial = entry.partial
-        cdef MatchEntryC** place = &partial.entries
+        cdef MatchEntryC** link = &partial.entries
         unlink(entry)
-        while place[0] != entry:
-            place = &place[0].sibling
-        place[0] = entry.sibling
+        while link[0] != entry:
+            link = &link[0].sibling
+        link[0] = entry.sibling
         if entry.due is not NULL:
             PyMem_Free(entry.due)
         if entry == &partial.first:
             entry.partial = NULL
         else:
-            give_block(self.entries, entry)
+            free_block(self.entries, entry)
         self.drop(partial)
 
 
 cdef void unlink(MatchEntryC* entry) noexcept:
     """Take an entry out of its list."""
-    cdef MatchListC* places = entry.list
+    cdef MatchListC* match_list = entry.list
     if entry.prev is NULL:
-        places.head = entry.next
+        match_list.head = entry.next
     else:
         entry.prev.next = entry.next
     if entry.next is NULL:
-        places.tail = entry.prev
+        match_list.tail = entry.prev
     else:
         entry.next.prev = entry.prev
-    places.size -= 1
+    match_list.size -= 1
 
 
-cdef void link_last(MatchListC* places, MatchEntryC* entry) noexcept:
+cdef void link_last(MatchListC* match_list, MatchEntryC* entry) noexcept:
     """Put an entry that is in no list at the end of one."""
-    entry.list = places
+    entry.list = match_list
     entry.next = NULL
-    entry.prev = places.tail
-    if places.tail is NULL:
-        places.head = entry
+    entry.prev = match_list.tail
+    if match_list.tail is NULL:
+        match_list.head = entry
     else:
-        places.tail.next = entry
-    places.tail = entry
-    places.size += 1
+        match_list.tail.next = entry
+    match_list.tail = entry
+    match_list.size += 1
 
 
 cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexcept:
@@ -272,7 +272,7 @@ cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexce
         if timestamp >= partial.start:
             starts.latest = max(starts.latest, timestamp)
             return
-        leave_starts(partial)
+        remove_from_starts(partial)
         partial.start = timestamp
     if starts.oldest is NULL:
         starts.latest = partial.latest
@@ -312,7 +312,7 @@ cdef void link_start(StartsC* starts, PartialC* partial, PartialC* before) noexc
         after.older = partial
 
 
-cdef void leave_starts(PartialC* partial) noexcept:
+cdef void remove_from_starts(PartialC* partial) noexcept:
     cdef StartsC* starts = partial.starts
     if starts is NULL:
         return
@@ -328,9 +328,9 @@ cdef void leave_starts(PartialC* partial) noexcept:
         partial.newer.older = partial.older
 
 
-cdef void sort_by_time(MatchListC* places) noexcept:
+cdef void sort_by_time(MatchListC* match_list) noexcept:
     """Order entries by the time of their partial match, stably; those without events go last."""
-    cdef MatchEntryC* entry = places.head.next
+    cdef MatchEntryC* entry = match_list.head.next
     cdef MatchEntryC* following
     cdef MatchEntryC* before
     while entry is not NULL:
@@ -340,7 +340,7 @@ cdef void sort_by_time(MatchListC* places) noexcept:
             while before is not NULL and comes_later(before.partial, entry.partial):
                 before = before.prev
             unlink(entry)
-            link_behind(places, entry, before)
+            link_behind(match_list, entry, before)
         entry = following
 
 
@@ -350,18 +350,18 @@ cdef inline bint comes_later(const PartialC* partial, const PartialC* other) noe
     return other.timestamp != NEW and partial.timestamp > other.timestamp
 
 
-cdef void link_behind(MatchListC* places, MatchEntryC* entry, MatchEntryC* before) noexcept:
+cdef void link_behind(MatchListC* match_list, MatchEntryC* entry, MatchEntryC* before) noexcept:
     """Put an entry that is in no list behind another; NULL: in front of all."""
-    cdef MatchEntryC* after = places.head if before is NULL else before.next
-    entry.list = places
+    cdef MatchEntryC* after = match_list.head if before is NULL else before.next
+    entry.list = match_list
     entry.prev = before
     entry.next = after
     if before is NULL:
-        places.head = entry
+        match_list.head = entry
     else:
         before.next = entry
     if after is NULL:
-        places.tail = entry
+        match_list.tail = entry
     else:
         after.prev = entry
-    places.size += 1
+    match_list.size += 1

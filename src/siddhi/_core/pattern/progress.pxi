@@ -134,8 +134,8 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
             entry.open &= ~bit
             if state.kind == OR or is_complete(state, entry):
                 run.renew |= pattern.renews and inlet.state == 1
-                if has_other_places(pattern, entry):
-                    leave_other_places(pattern, entry)
+                if has_other_entries(pattern, entry):
+                    remove_other_entries(pattern, entry)
                     following = found.next if operand.index is None else found.bucket_next
                 complete(pattern, run, state, entry, inlet.state, event.timestamp)
         elif pattern.is_sequence:
@@ -143,12 +143,12 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
     return 0
 
 
-cdef inline bint has_other_places(Pattern pattern, const MatchEntryC* entry) noexcept:
+cdef inline bint has_other_entries(Pattern pattern, const MatchEntryC* entry) noexcept:
     """Whether a complete partial match may wait in its group once more: in a sequence, a count hands it on again."""
     return pattern.is_sequence and not entry.broken and entry.partial.entries.sibling is not NULL
 
 
-cdef void leave_other_places(Pattern pattern, MatchEntryC* entry) noexcept:
+cdef void remove_other_entries(Pattern pattern, MatchEntryC* entry) noexcept:
     """Let a group forget a partial match but for one entry, so that it is complete once only."""
     cdef MatchEntryC* other = entry.partial.entries
     cdef MatchEntryC* following
@@ -312,8 +312,8 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             refused = number == 0 and not begin_by_time(pattern, run, entry.partial, when)
             if refused:
                 entry.broken = True
-            if has_other_places(pattern, entry):
-                leave_other_places(pattern, entry)
+            if has_other_entries(pattern, entry):
+                remove_other_entries(pattern, entry)
                 following = entry.next
             complete(pattern, run, state, entry, number, when, refused)
         entry = following
@@ -590,7 +590,7 @@ cdef bint expire_one(Pattern pattern, RunC* run, PartialC* partial) except -1:
     # A count goes on with what has left its group: that one has started again already.
     cdef bint rearmed = partial.unarmed == REARMED or (
         partial.unarmed >= 0 and not (<State> pattern.state[partial.unarmed]).in_first_group)
-    leave_starts(partial)
+    remove_from_starts(partial)
     partial.refs += 1
     try:
         while partial.entries is not NULL:
@@ -622,19 +622,19 @@ cdef void prefetch_oldest(Pattern pattern, PartialC* partial) noexcept:
 # operand that has a key; or it is among those of a counting state that collect no more and are forgotten with the state's
 # next event.
 
-cdef int place(Pattern pattern, State state, MatchEntryC* entry) except -1:
+cdef int insert_entry(Pattern pattern, State state, MatchEntryC* entry) except -1:
     """Let a pending entry be found by its keys."""
     cdef MatchEntryC* mark
     cdef Operand operand = <Operand> state.operand[0]
     cdef int k
     pattern.frame.slots = entry.partial.slots
     if state.kind < AND:
-        return operand.index.place(entry, pattern.frame)
+        return operand.index.insert(entry, pattern.frame)
     for k in range(state.n_operands):
         operand = <Operand> state.operand[k]
         if operand.index is None or not (entry.open >> k) & 1:
             continue
-        mark = <MatchEntryC*> take_block(pattern.matches.entries)
+        mark = <MatchEntryC*> allocate_block(pattern.matches.entries)
         mark.partial = entry.partial
         mark.keyed = False
         mark.state = k
@@ -642,11 +642,11 @@ cdef int place(Pattern pattern, State state, MatchEntryC* entry) except -1:
         mark.prev = NULL
         mark.next = entry.bucket_next
         entry.bucket_next = mark
-        operand.index.place(mark, pattern.frame)
+        operand.index.insert(mark, pattern.frame)
     return 0
 
 
-cdef void give_up_places(Pattern pattern, MatchEntryC* entry) noexcept:
+cdef void remove_from_indexes(Pattern pattern, MatchEntryC* entry) noexcept:
     """An entry is about to leave its list."""
     cdef State state = <State> pattern.state[entry.state]
     cdef MatchEntryC* mark
@@ -663,7 +663,7 @@ cdef void give_up_places(Pattern pattern, MatchEntryC* entry) noexcept:
             entry.bucket_next = mark.next
             if mark.keyed:
                 (<Operand> state.operand[mark.state]).index.remove(mark)
-            give_block(pattern.matches.entries, mark)
+            free_block(pattern.matches.entries, mark)
 
 
 cdef void stop_counting(Pattern pattern, RunC* run, int slot, PartialC* partial) noexcept:

@@ -69,8 +69,8 @@ cdef int write_starts(StartsC* starts, Numbers partials, SnapshotWriter writer) 
     return 0
 
 
-cdef int number_partials(MatchListC* places, Numbers partials, list events, Matches matches) except -1:
-    cdef MatchEntryC* entry = places.head
+cdef int number_partials(MatchListC* match_list, Numbers partials, list events, Matches matches) except -1:
+    cdef MatchEntryC* entry = match_list.head
     cdef CollectedC* collected
     cdef int slot
     cdef uint32_t k
@@ -108,7 +108,7 @@ cdef int write_partial(const PartialC* partial, list events, Matches matches, Sn
     cdef int slot
     cdef uint32_t k
     writer.put_i64(partial.timestamp)
-    writer.put_i64(partial.front)
+    writer.put_i64(partial.last_state)
     writer.put_i64(partial.unarmed)
     for slot in range(matches.n_slots):
         if partial.slots[slot] is NULL:
@@ -124,10 +124,10 @@ cdef int write_partial(const PartialC* partial, list events, Matches matches, Sn
     return 0
 
 
-cdef int write_list(State state, MatchListC* places, Numbers partials, SnapshotWriter writer) except -1:
-    cdef MatchEntryC* entry = places.head
+cdef int write_list(State state, MatchListC* match_list, Numbers partials, SnapshotWriter writer) except -1:
+    cdef MatchEntryC* entry = match_list.head
     cdef int k
-    writer.put_u32(<uint32_t> places.size)
+    writer.put_u32(<uint32_t> match_list.size)
     while entry is not NULL:
         writer.put_u32(partials.of(entry.partial))
         writer.put_u32(entry.open)
@@ -244,9 +244,9 @@ cdef int read_partial(Restored restored, PartialC* partial, Pattern pattern, Sna
     cdef State waiting
     cdef uint32_t n
     partial.timestamp = reader.get_due()
-    partial.front = <int32_t> reader.get_i64()
+    partial.last_state = <int32_t> reader.get_i64()
     partial.unarmed = <int32_t> reader.get_i64()
-    if not (-1 <= partial.front < pattern.n_states and REARMED <= partial.unarmed < pattern.n_states):
+    if not (-1 <= partial.last_state < pattern.n_states and REARMED <= partial.unarmed < pattern.n_states):
         raise ValueError("snapshot is damaged: a partial match is in no state")
     if partial.unarmed >= 0:
         waiting = <State> pattern.state[partial.unarmed]
@@ -262,14 +262,14 @@ cdef int read_partial(Restored restored, PartialC* partial, Pattern pattern, Sna
     return 0
 
 
-cdef int read_list(Pattern pattern, RunC* run, int number, MatchListC* places, Restored restored,
+cdef int read_list(Pattern pattern, RunC* run, int number, MatchListC* match_list, Restored restored,
                    SnapshotReader reader) except -1:
     cdef State state = <State> pattern.state[number]
     cdef MatchEntryC* entry
     cdef uint32_t n = reader.get_u32()
     cdef int k
     for _ in range(n):
-        entry = pattern.matches.append(places, restored.partial(reader), number)
+        entry = pattern.matches.append(match_list, restored.partial(reader), number)
         entry.open = reader.get_u32()
         entry.met = reader.get_u32()
         entry.broken = reader.get_bool()
@@ -283,6 +283,6 @@ cdef int read_list(Pattern pattern, RunC* run, int number, MatchListC* places, R
                     pattern.arm(run, number, entry.due[k])
         if state.kind == COUNT and entry.broken:
             stop_entry(run, entry)
-        elif state.n_keyed and places == &run.pending[number]:
-            place(pattern, state, entry)
+        elif state.n_keyed and match_list == &run.pending[number]:
+            insert_entry(pattern, state, entry)
     return 0

@@ -6,40 +6,43 @@ cdef class PatternView:
 
     Args:
         n_slots: slots of the pattern.
-        picks: for each event named by index (slot, offset, from_last, counting); it is found in slot ``n_slots + i``.
+        indexed_events: (slot, offset, from_last, counting) of each event named by its index; event i is in slot
+            ``n_slots + i``.
         own: the counting slot that the expressions decide about, else -1. There the current event follows those
             collected where it is named by number; ``last`` is the last one before it.
     """
 
-    def __cinit__(self, int n_slots, picks, int own=-1):
+    def __cinit__(self, int n_slots, indexed_events, int own=-1):
         cdef int i
+        cdef IndexedEventC* named
         self.n_slots = n_slots
-        self.n_picks = len(picks)
+        self.n_indexed_events = len(indexed_events)
         self.own = own
-        self.picks = <PickC*> PyMem_Malloc(max(1, self.n_picks) * sizeof(PickC))
-        self.events = <EventC**> PyMem_Malloc((n_slots + self.n_picks) * sizeof(void*))
-        if self.picks is NULL or self.events is NULL:
+        self.indexed_events = <IndexedEventC*> PyMem_Malloc(max(1, self.n_indexed_events) * sizeof(IndexedEventC))
+        self.events = <EventC**> PyMem_Malloc((n_slots + self.n_indexed_events) * sizeof(void*))
+        if self.indexed_events is NULL or self.events is NULL:
             raise MemoryError
-        for i in range(self.n_picks):
-            (self.picks[i].slot, self.picks[i].offset, self.picks[i].from_last, self.picks[i].counting) = picks[i]
-            if self.picks[i].slot == own and not self.picks[i].from_last:
+        for i in range(self.n_indexed_events):
+            named = &self.indexed_events[i]
+            named.slot, named.offset, named.from_last, named.counting = indexed_events[i]
+            if named.slot == own and not named.from_last:
                 self.uses_current = True
 
     def __dealloc__(self):
-        PyMem_Free(self.picks)
+        PyMem_Free(self.indexed_events)
         PyMem_Free(self.events)
 
     cdef EventC** show(self, PartialC* partial, EventC* current) noexcept:
         """The events by slot; valid until the next call."""
         cdef int i
-        cdef PickC* pick
+        cdef IndexedEventC* pick
         cdef CollectedC* collected
         cdef int32_t size, at
-        if self.n_picks == 0:
+        if self.n_indexed_events == 0:
             return partial.slots
         memcpy(self.events, partial.slots, self.n_slots * sizeof(void*))
-        for i in range(self.n_picks):
-            pick = &self.picks[i]
+        for i in range(self.n_indexed_events):
+            pick = &self.indexed_events[i]
             self.events[self.n_slots + i] = NULL
             if not pick.counting:
                 if pick.offset == 0:

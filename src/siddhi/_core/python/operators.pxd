@@ -46,7 +46,7 @@ cdef class PythonStep:
     cdef bint end_chunk(self, PythonKey key, Processor next) except -1
     cdef Event show(self, EventC* event)
     cdef EventC* record(self, Event event) except NULL
-    cdef bint put_out(self, list answer, EventC* lent, Event seen, Processor next) except -1
+    cdef bint emit_answer(self, list answer, EventC* lent, Event seen, Processor next) except -1
     cdef int show_content(self, PythonKey key) except -1
     cdef int write_key(self, PythonKey key, SnapshotWriter writer) except -1
     cdef int read_key(self, PythonKey key, SnapshotReader reader) except -1

@@ -16,7 +16,7 @@ from siddhi._core.record.frame cimport now_ms
 from siddhi._core.record.user_event cimport read_timestamp
 from siddhi._core.runtime.lock cimport AppLock
 from siddhi._core.runtime.operator cimport BlockTraits, Processor, refuse_blocks
-from siddhi._core.runtime.ring cimport queue_clear, queue_push
+from siddhi._core.runtime.ring cimport ring_clear, ring_push
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.snapshot.python_state cimport living_state, plain_state
 from siddhi.errors import shown
@@ -63,7 +63,7 @@ cdef class PythonKey:
 
     def __dealloc__(self):
         if self.pool is not None:
-            queue_clear(&self.shown, self.pool)
+            ring_clear(&self.shown, self.pool)
 
 
 cdef class PythonStep:
@@ -139,7 +139,7 @@ cdef class PythonStep:
         cdef Executor argument
         cdef Event seen = self.show(event)
         values = [evaluate_to_python(argument, event, &self.app.frame) for argument in self.arguments]
-        return self.put_out(self.answer(key, "process", (seen, *values)), event, seen, next)
+        return self.emit_answer(self.answer(key, "process", (seen, *values)), event, seen, next)
 
     cdef bint wake(self, PythonKey key, int64_t when, Processor next) except -1:
         """A timer is due; whether anything went on."""
@@ -151,13 +151,13 @@ cdef class PythonStep:
             answer = self.answer(key, "on_timer", (when,))
         finally:
             key.context.firing = False
-        return self.put_out(answer, NULL, None, next)
+        return self.emit_answer(answer, NULL, None, next)
 
     cdef bint end_chunk(self, PythonKey key, Processor next) except -1:
         """The chunk is over; whether anything went on."""
         if key.instance is None or not hasattr(key.instance, "end_chunk"):
             return False
-        return self.put_out(self.answer(key, "end_chunk", ()), NULL, None, next)
+        return self.emit_answer(self.answer(key, "end_chunk", ()), NULL, None, next)
 
     cdef Event show(self, EventC* event):
         """An Event of the attributes that exist here; its values stay as they are, whatever becomes of the record."""
@@ -194,7 +194,7 @@ cdef class PythonStep:
         record.type = EXPIRED if event.is_expired else CURRENT
         return record
 
-    cdef bint put_out(self, list answer, EventC* lent, Event seen, Processor next) except -1:
+    cdef bint emit_answer(self, list answer, EventC* lent, Event seen, Processor next) except -1:
         """Send on what a method answered. Everything is made before anything goes: a mistake in it stops all of it."""
         cdef Py_ssize_t i, n = len(answer)
         cdef EventC** records
@@ -236,11 +236,11 @@ cdef class PythonStep:
                 for item in self.answer(key, "events", ()):
                     if type(item) is not Event:
                         raise TypeError(f"{self.what} gave {shown(item)} in events(), which is not an event")
-                    queue_push(&fresh, self.record(item))
+                    ring_push(&fresh, self.record(item))
         except BaseException:
-            queue_clear(&fresh, self.pool)
+            ring_clear(&fresh, self.pool)
             raise
-        queue_clear(&key.shown, self.pool)
+        ring_clear(&key.shown, self.pool)
         key.shown = fresh
         return 0
 
@@ -296,15 +296,15 @@ cdef class PythonStreamProcessor(Processor):
         self.host = host
         self.keys = {}
 
-    cdef PythonKey key_at_work(self):
+    cdef PythonKey current_key(self):
         return <PythonKey?> self.keys[self.app.frame.partition]
 
     cdef int process(self, EventC* event) except -1:
-        self.host.offer(self.key_at_work(), event, self.next)
+        self.host.offer(self.current_key(), event, self.next)
         return 0
 
     cdef int finish(self) except -1:
-        self.host.end_chunk(self.key_at_work(), self.next)
+        self.host.end_chunk(self.current_key(), self.next)
         return self.next.finish()
 
     cdef int on_timer(self, int64_t when) except -1:

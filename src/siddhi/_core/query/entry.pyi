@@ -26,7 +26,7 @@ class QueryEntry(Receiver):
         next: Processor,
         source: FaultSink,
         reads: int,
-        asks: tuple[int, bool | int | str] | None = None,
+        equality_guard: tuple[int, bool | int | str] | None = None,
     ) -> None: ...
     def set_gate(self, gate: KeyGate) -> None: ...
 

@@ -224,7 +224,7 @@ cdef class QueryEntry(Receiver):
     """
 
     def __init__(self, AppContext app not None, tuple filters not None, RecordCopier copier, Processor next not None,
-                 FaultSink source not None, uint64_t reads, tuple asks=None):
+                 FaultSink source not None, uint64_t reads, tuple equality_guard=None):
         cdef int i
         cdef Executor executor
         self.app = app
@@ -248,7 +248,7 @@ cdef class QueryEntry(Receiver):
         self.on_chunk = <receive_fn> entry_receive
         self.source = source
         self.read_mask = reads
-        self.asks = asks
+        self.equality_guard = equality_guard
 
     def __dealloc__(self):
         PyMem_Free(self.conditions)
@@ -285,7 +285,7 @@ cdef class QueryEntry(Receiver):
                     self.next.process_block(rows, m, &at)
                 except KeyboardInterrupt as interrupt:
                     self.next.abort()
-                    self.app.put_off(interrupt)
+                    self.app.defer_interrupt(interrupt)
                     at += 1
                 except Exception as error:
                     self.next.abort()
@@ -314,7 +314,7 @@ cdef class QueryEntry(Receiver):
                         m += 1
                     i += 1
             except KeyboardInterrupt as interrupt:
-                self.app.put_off(interrupt)
+                self.app.defer_interrupt(interrupt)
                 i += 1
             except Exception as error:
                 self.source.fault(error, events[i])

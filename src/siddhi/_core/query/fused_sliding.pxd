@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from siddhi._core.aggregate.accumulator cimport Accumulators
 from siddhi._core.query.selector cimport Selector
 from siddhi._core.record.event cimport EventC
-from siddhi._core.runtime.ring cimport CompactRings, RingC
+from siddhi._core.runtime.ring cimport CompactRingC, CompactRings
 from siddhi._core.stream.callback cimport BatchCallback
 
 cdef enum SlidingKind:
@@ -33,13 +33,13 @@ cdef class SlidingAggregate(Selector):
     cdef int* accumulator_of       # [n_columns] the accumulator a column shows, -1: a plain attribute
     cdef uint64_t* results         # [accumulators][MAX_BLOCK] for blocks that go on as records
     cdef uint8_t* known            # the same: 1 value, 0 null
-    cdef int give_up(self, RingC* ring) except -1
-    cdef int make_room(self, RingC* ring, int64_t now) except -1
-    cdef uint32_t admit(self, EventC* event, RingC* ring, int64_t time, const uint64_t* values,
+    cdef int expire_oldest(self, CompactRingC* ring) except -1
+    cdef int make_room(self, CompactRingC* ring, int64_t now) except -1
+    cdef uint32_t admit(self, EventC* event, CompactRingC* ring, int64_t time, const uint64_t* values,
                         uint32_t nulls) except? 0xfffffffe
     cdef uint32_t roll(self, EventC* event) except? 0xfffffffe
     cdef int64_t time_of(self, const EventC* event) except? -1
-    cdef EventC* fill(self, EventC* event, uint32_t slot) except NULL
+    cdef EventC* fill(self, EventC* event, uint32_t group_id) except NULL
     cdef int slide(self, EventC** events, Py_ssize_t n, uint64_t** data, uint8_t** valid) except -1
     cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1
     cdef int pass_block(self, EventC** events, Py_ssize_t n) except -1

@@ -7,19 +7,19 @@ from libc.string cimport memset
 from siddhi._core.aggregate.accumulator cimport (
     MAX_ARGUMENTS, AccumulatorC, accumulator_value, add_arguments, add_row, remove_arguments, take_arguments,
 )
-from siddhi._core.aggregate.group cimport GroupBy, end_chunk, find_near, leave_group, slot_near
+from siddhi._core.aggregate.group cimport GroupBy, end_chunk, find_near, group_near, leave_group
 from siddhi._core.columnar.batch cimport BatchBuilder
-from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.index.hash_index cimport NO_ID
 from siddhi._core.query.column cimport COPY_OBJECT, copy_column, write_column
 from siddhi._core.query.output cimport columns_of, emit_one, end_rows, is_needed
 from siddhi._core.record.event cimport CURRENT, TIMER, Layout, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK, NULL_VALUE, FrameC, now_ms
 from siddhi._core.record.instant cimport check_instant, is_instant, refuse_instant
 from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
-from siddhi._core.runtime.ring cimport entry_head, ring_first, ring_push
+from siddhi._core.runtime.ring cimport compact_ring_first, compact_ring_push, entry_head
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
-cdef inline uint32_t shed(const AccumulatorC* accumulators, int n, RingC* ring, int stride) noexcept:
+cdef inline uint32_t pop_oldest(const AccumulatorC* accumulators, int n, CompactRingC* ring, int stride) noexcept:
     """Take the oldest entry out of a ring and out of the measures; the slot of its group."""
     cdef const uint64_t* entry = ring.words + ring.head * stride
     cdef uint64_t head = entry[0]
@@ -96,54 +96,54 @@ cdef class SlidingAggregate(Selector):
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int i
         cdef Py_ssize_t j
-        cdef RingC* ring
-        cdef uint32_t slot
+        cdef CompactRingC* ring
+        cdef uint32_t group_id
         Selector.read(self, reader)
         self.rings.read(reader)
         for i in range(self.rings.capacity):
             ring = &self.rings.rings[i]
             for j in range(ring.size):
-                slot = <uint32_t> ring.words[j * self.rings.stride]
-                if slot != i if self.groups is None else not self.groups.keys.is_live(slot):
-                    raise ValueError(f"snapshot is damaged: an event of no group ({slot})")
+                group_id = <uint32_t> ring.words[j * self.rings.stride]
+                if group_id != i if self.groups is None else not self.groups.keys.is_live(group_id):
+                    raise ValueError(f"snapshot is damaged: an event of no group ({group_id})")
                 if self.kind != BY_LENGTH:
                     check_instant(<int64_t> ring.words[(j + 1) * self.rings.stride - 1], "snapshot is damaged:")
         return 0
 
     # --- one event comes
 
-    cdef int give_up(self, RingC* ring) except -1:
+    cdef int expire_oldest(self, CompactRingC* ring) except -1:
         """The oldest event leaves."""
-        cdef uint32_t slot = shed(self.accumulators.accumulators, self.accumulators.n, ring, self.rings.stride)
-        return 0 if self.groups is None else leave_group(self.groups, slot)
+        cdef uint32_t group_id = pop_oldest(self.accumulators.accumulators, self.accumulators.n, ring, self.rings.stride)
+        return 0 if self.groups is None else leave_group(self.groups, group_id)
 
-    cdef inline int make_room(self, RingC* ring, int64_t now) except -1:
+    cdef inline int make_room(self, CompactRingC* ring, int64_t now) except -1:
         """What the next event, or the clock, makes expire."""
         cdef int last = self.rings.stride - 1
         if self.kind == BY_LENGTH:
-            return self.give_up(ring) if ring.size >= self.extent else 0
-        while ring.size and <int64_t> ring_first(self.rings, ring)[last] + self.extent <= now:
-            self.give_up(ring)
+            return self.expire_oldest(ring) if ring.size >= self.extent else 0
+        while ring.size and <int64_t> compact_ring_first(self.rings, ring)[last] + self.extent <= now:
+            self.expire_oldest(ring)
         if self.kind == BY_TIME and self.groups is not None and self.app.frame.playback and (
                 self.out.head is NULL and self.last is NULL and self.n_order == 0):
             # The clock got here before the event: these expired in a chunk of their own.
             end_chunk(self.groups)
         return 0
 
-    cdef inline uint32_t admit(self, EventC* event, RingC* ring, int64_t time, const uint64_t* values,
+    cdef inline uint32_t admit(self, EventC* event, CompactRingC* ring, int64_t time, const uint64_t* values,
                                uint32_t nulls) except? 0xfffffffe:
         """The event is held; returns its group's slot."""
         cdef FrameC* frame = &self.app.frame
-        cdef uint32_t slot = slot_near(self.groups, event, frame) if self.groups is not None else frame.partition
-        cdef uint64_t* entry = ring_push(self.rings, ring)
+        cdef uint32_t group_id = group_near(self.groups, event, frame) if self.groups is not None else frame.partition
+        cdef uint64_t* entry = compact_ring_push(self.rings, ring)
         cdef int k
-        entry[0] = entry_head(slot, nulls)
+        entry[0] = entry_head(group_id, nulls)
         for k in range(self.accumulators.n_arguments):
             entry[1 + k] = values[k]
         if self.kind != BY_LENGTH:
             entry[self.rings.stride - 1] = <uint64_t> time
-        add_arguments(self.accumulators.accumulators, self.accumulators.n, slot, values, nulls)
-        return slot
+        add_arguments(self.accumulators.accumulators, self.accumulators.n, group_id, values, nulls)
+        return group_id
 
     cdef inline int64_t time_of(self, const EventC* event) except? -1:
         """The time the event is held from."""
@@ -160,7 +160,7 @@ cdef class SlidingAggregate(Selector):
         cdef uint64_t[MAX_ARGUMENTS] values
         cdef uint32_t nulls
         cdef FrameC* frame = &self.app.frame
-        cdef RingC* ring
+        cdef CompactRingC* ring
         cdef int64_t time = self.time_of(event)
         frame.type = CURRENT
         frame.group = frame.partition
@@ -171,7 +171,7 @@ cdef class SlidingAggregate(Selector):
         frame.type = TIMER
         return frame.group
 
-    cdef inline EventC* fill(self, EventC* event, uint32_t slot) except NULL:
+    cdef inline EventC* fill(self, EventC* event, uint32_t group_id) except NULL:
         """The output of an event that came, of plain attributes and bare measures."""
         cdef EventC* out = acquire(self.pool)
         cdef const AccumulatorC* accumulators = self.accumulators.accumulators
@@ -183,32 +183,32 @@ cdef class SlidingAggregate(Selector):
             if self.accumulator_of[i] < 0:
                 write_column(&self.columns[i], event, &self.app.frame, out)
             elif accumulator_value(
-                    &accumulators[self.accumulator_of[i]], slot, &out.body[self.columns[i].cell]) == NULL_VALUE:
+                    &accumulators[self.accumulator_of[i]], group_id, &out.body[self.columns[i].cell]) == NULL_VALUE:
                 out.body[self.columns[i].word] |= self.columns[i].bit
         return out
 
     cdef int process_one(self, EventC* event) except -1:
-        cdef uint32_t slot
+        cdef uint32_t group_id
         cdef EventC* out
         if not self.simple:
             self.process(event)
             return self.finish()
-        slot = self.roll(event)
+        group_id = self.roll(event)
         if not is_needed(self.output):
             return 0 if self.groups is None else end_chunk(self.groups)
-        out = self.fill(event, slot)
+        out = self.fill(event, group_id)
         if self.groups is not None:
             end_chunk(self.groups)
         return emit_one(self.output, out)
 
     cdef int process(self, EventC* event) except -1:
-        cdef uint32_t slot = self.roll(event)
+        cdef uint32_t group_id = self.roll(event)
         cdef EventC* out
         if is_needed(self.output):
             out = self.select(event)
             if out is not NULL:
                 out.type = CURRENT
-                self.keep(out, slot)
+                self.keep(out, group_id)
         return 0
 
     # --- a block of events comes, each a chunk of its own
@@ -257,12 +257,12 @@ cdef class SlidingAggregate(Selector):
         cdef CompactRings rings = self.rings
         cdef GroupBy groups = self.groups
         cdef FrameC* frame = &self.app.frame
-        cdef RingC* ring = &rings.rings[frame.partition]
-        cdef uint32_t slots[MAX_BLOCK]
+        cdef CompactRingC* ring = &rings.rings[frame.partition]
+        cdef uint32_t group_ids[MAX_BLOCK]
         cdef uint64_t* entry
         cdef Py_ssize_t j
         cdef int k, n_accumulators = taken.n, n_arguments = taken.n_arguments, stride = rings.stride
-        cdef uint32_t slot = frame.partition
+        cdef uint32_t group_id = frame.partition
         cdef bint timed = self.kind != BY_LENGTH, steady = True
         cdef Py_ssize_t size = 0
         cdef int64_t time = 0, extent = self.extent, now = now_ms(frame) if self.kind == BY_TIME else 0
@@ -270,7 +270,7 @@ cdef class SlidingAggregate(Selector):
         frame.group = frame.partition
         taken.take_block(events, n)
         if groups is not None:
-            find_near(groups, events, n, slots)
+            find_near(groups, events, n, group_ids)
             size = groups.keys.size
         for j in range(n):
             if timed:
@@ -280,28 +280,28 @@ cdef class SlidingAggregate(Selector):
                     time = events[j].timestamp
                     if time > now and frame.playback:
                         now = time
-                if ring.size and <int64_t> ring_first(rings, ring)[stride - 1] + extent <= now:
+                if ring.size and <int64_t> compact_ring_first(rings, ring)[stride - 1] + extent <= now:
                     self.make_room(ring, now)
                     # It may have dropped groups, and the next new one may get their slot.
                     steady = steady and (groups is None or groups.keys.size == size)
             elif ring.size >= extent:
-                slot = shed(accumulators, n_accumulators, ring, stride)
+                group_id = pop_oldest(accumulators, n_accumulators, ring, stride)
                 if groups is not None:
-                    leave_group(groups, slot)
+                    leave_group(groups, group_id)
             if groups is not None:
-                slot = slots[j]
-                if slot != NO_SLOT and steady:
-                    groups.held[slot] += 1
+                group_id = group_ids[j]
+                if group_id != NO_ID and steady:
+                    groups.row_counts[group_id] += 1
                 else:
-                    slot = slot_near(groups, events[j], frame)
+                    group_id = group_near(groups, events[j], frame)
                     size = groups.keys.size
-            entry = ring_push(rings, ring)
-            entry[0] = entry_head(slot, taken.nulls[j])
+            entry = compact_ring_push(rings, ring)
+            entry[0] = entry_head(group_id, taken.nulls[j])
             for k in range(n_arguments):
                 entry[1 + k] = values[k * MAX_BLOCK + j]
             if timed:
                 entry[stride - 1] = <uint64_t> time
-            add_row(accumulators, n_accumulators, slot, values, taken.nulls[j], j, data, taken.counts)
+            add_row(accumulators, n_accumulators, group_id, values, taken.nulls[j], j, data, taken.counts)
             if groups is not None and groups.n_dropping:
                 end_chunk(groups)
                 steady = False

@@ -12,14 +12,14 @@ from siddhi._core.record.event cimport EventC
 cdef enum:
     KEY = -2
 
-cdef struct SlotsC:                # groups in order of appearance
-    uint32_t* slots
+cdef struct GroupListC:                # groups in order of appearance
+    uint32_t* group_ids
     Py_ssize_t n
     Py_ssize_t capacity
 
 cdef struct TumbleC:
-    SlotsC groups                  # of the batch being collected
-    SlotsC before                  # of the batch before: those that do not come again are dropped
+    GroupListC groups                  # of the batch being collected
+    GroupListC before                  # of the batch before: those that do not come again are dropped
     int64_t size                   # events of the batch
     int64_t boundary               # timeBatch: end of the period, ms
     bint started                   # timeBatch: the boundary is set
@@ -39,12 +39,12 @@ cdef class TumblingAggregate(Selector):
     cdef int* accumulator_of       # [n_columns] the accumulator of a column, -1: a plain attribute, KEY: that of the group
     cdef int* shown                # [n_shown] columns of plain attributes that differ within a group
     cdef int n_shown
-    cdef EventC* open_row(self, TumbleC* batch, uint32_t slot) except NULL
+    cdef EventC* open_row(self, TumbleC* batch, uint32_t group_id) except NULL
     cdef bint in_blocks            # in playback blocks may come: they end at timers, so there always is one
     cdef int start_clock(self, TumbleC* batch) except -1
     cdef int take_block(self, EventC** events, Py_ssize_t n, TumbleC* batch) except -1
-    cdef int show_last(self, EventC* event, uint32_t slot, TumbleC* batch) except -1
+    cdef int show_last(self, EventC* event, uint32_t group_id, TumbleC* batch) except -1
     cdef int take(self, EventC* event, TumbleC* batch) except -1
-    cdef int put_out(self, TumbleC* batch) except -1
+    cdef int emit_batch(self, TumbleC* batch) except -1
     cdef int drop_rows(self, TumbleC* batch) noexcept
     cdef int forget(self, TumbleC* batch) except -1

@@ -11,8 +11,8 @@ from siddhi._core.aggregate.accumulator cimport (
     MAX_ARGUMENTS, AccumulatorC, accumulator_value, add_arguments, take_arguments,
 )
 from siddhi._core.aggregate.aggregator cimport Aggregator
-from siddhi._core.aggregate.group cimport GroupBy, find_near, slot_near
-from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.aggregate.group cimport GroupBy, find_near, group_near
+from siddhi._core.index.hash_index cimport NO_ID
 from siddhi._core.query.column cimport COPY_OBJECT, ColumnC
 from siddhi._core.query.output cimport is_needed
 from siddhi._core.record.chunk cimport chunk_append
@@ -20,20 +20,20 @@ from siddhi._core.record.event cimport CURRENT, DOUBLE, FLOAT, OBJECT, acquire, 
 from siddhi._core.record.frame cimport MAX_BLOCK, NULL_VALUE, FrameC, now_ms
 from siddhi._core.runtime.context cimport next_tick, passed_over, restored_tick
 from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
-from siddhi._core.runtime.ring cimport EventRingC, queue_clear, queue_pop, queue_push, queue_read, queue_write
+from siddhi._core.runtime.ring cimport EventRingC, ring_clear, ring_pop, ring_push, ring_read, ring_write
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
-cdef int add_slot(SlotsC* groups, uint32_t slot) except -1:
+cdef int add_group(GroupListC* groups, uint32_t group_id) except -1:
     cdef Py_ssize_t capacity
-    cdef uint32_t* slots
+    cdef uint32_t* group_ids
     if groups.n == groups.capacity:
         capacity = max(4, 2 * groups.capacity)
-        slots = <uint32_t*> PyMem_Realloc(groups.slots, capacity * sizeof(uint32_t))
-        if slots is NULL:
+        group_ids = <uint32_t*> PyMem_Realloc(groups.group_ids, capacity * sizeof(uint32_t))
+        if group_ids is NULL:
             raise MemoryError
-        groups.slots = slots
+        groups.group_ids = group_ids
         groups.capacity = capacity
-    groups.slots[groups.n] = slot
+    groups.group_ids[groups.n] = group_id
     groups.n += 1
     return 0
 
@@ -47,8 +47,8 @@ cdef class TumblingAggregate(Selector):
         cdef unsigned int i
         for i in range(self.capacity):
             self.drop_rows(&self.batches[i])
-            PyMem_Free(self.batches[i].groups.slots)
-            PyMem_Free(self.batches[i].before.slots)
+            PyMem_Free(self.batches[i].groups.group_ids)
+            PyMem_Free(self.batches[i].before.group_ids)
         PyMem_Free(self.batches)
         PyMem_Free(self.rows)
         PyMem_Free(self.accumulator_of)
@@ -111,15 +111,15 @@ cdef class TumblingAggregate(Selector):
     cdef int drop_rows(self, TumbleC* batch) noexcept:
         cdef Py_ssize_t i
         for i in range(batch.groups.n):
-            release(self.pool, self.rows[batch.groups.slots[i]])
-            self.rows[batch.groups.slots[i]] = NULL
+            release(self.pool, self.rows[batch.groups.group_ids[i]])
+            self.rows[batch.groups.group_ids[i]] = NULL
         batch.groups.n = 0
         return 0
 
     cdef int forget(self, TumbleC* batch) except -1:
         self.drop_rows(batch)
-        PyMem_Free(batch.groups.slots)
-        PyMem_Free(batch.before.slots)
+        PyMem_Free(batch.groups.group_ids)
+        PyMem_Free(batch.before.group_ids)
         memset(batch, 0, sizeof(TumbleC))
         return 0
 
@@ -137,21 +137,21 @@ cdef class TumblingAggregate(Selector):
         self.app.wiring += 1               # see bind_blocks()
         return self.app.schedule(self, batch.boundary, self.app.frame.partition)
 
-    cdef EventC* open_row(self, TumbleC* batch, uint32_t slot) except NULL:
+    cdef EventC* open_row(self, TumbleC* batch, uint32_t group_id) except NULL:
         """The first event of a group in this batch came."""
         cdef EventC* row
         cdef Py_ssize_t capacity
         cdef EventC** rows
         cdef int i
-        if slot >= self.row_capacity:
-            capacity = max(16, 2 * self.row_capacity, <Py_ssize_t> slot + 1)
+        if group_id >= self.row_capacity:
+            capacity = max(16, 2 * self.row_capacity, <Py_ssize_t> group_id + 1)
             rows = <EventC**> PyMem_Realloc(self.rows, capacity * sizeof(EventC*))
             if rows is NULL:
                 raise MemoryError
             memset(rows + self.row_capacity, 0, (capacity - self.row_capacity) * sizeof(EventC*))
             self.rows = rows
             self.row_capacity = capacity
-        add_slot(&batch.groups, slot)
+        add_group(&batch.groups, group_id)
         try:
             row = acquire(self.pool)
         except MemoryError:
@@ -164,15 +164,15 @@ cdef class TumblingAggregate(Selector):
             if self.accumulator_of[i] >= 0:
                 row.body[self.columns[i].word] |= self.columns[i].bit
                 row.body[self.columns[i].cell] = 0
-        self.rows[slot] = row
+        self.rows[group_id] = row
         return row
 
-    cdef inline int show_last(self, EventC* event, uint32_t slot, TumbleC* batch) except -1:
+    cdef inline int show_last(self, EventC* event, uint32_t group_id, TumbleC* batch) except -1:
         """Let a group's row show an event."""
-        cdef EventC* row = self.rows[slot] if slot < self.row_capacity else NULL
+        cdef EventC* row = self.rows[group_id] if group_id < self.row_capacity else NULL
         cdef int i
         if row is NULL:
-            row = self.open_row(batch, slot)
+            row = self.open_row(batch, group_id)
             for i in range(self.n_columns):
                 if self.accumulator_of[i] == KEY:
                     show(&self.columns[i], event, row)
@@ -184,14 +184,14 @@ cdef class TumblingAggregate(Selector):
     cdef inline int take(self, EventC* event, TumbleC* batch) except -1:
         """Add an event up."""
         cdef uint64_t[MAX_ARGUMENTS] values
-        cdef uint32_t nulls, slot
+        cdef uint32_t nulls, group_id
         cdef FrameC* frame = &self.app.frame
         frame.type = CURRENT
         frame.group = frame.partition
         take_arguments(self.accumulators, event, frame, values, &nulls)
-        slot = slot_near(self.groups, event, frame) if self.groups is not None else frame.partition
-        self.show_last(event, slot, batch)
-        add_arguments(self.accumulators.accumulators, self.accumulators.n, slot, values, nulls)
+        group_id = group_near(self.groups, event, frame) if self.groups is not None else frame.partition
+        self.show_last(event, group_id, batch)
+        add_arguments(self.accumulators.accumulators, self.accumulators.n, group_id, values, nulls)
         batch.size += 1
         return 0
 
@@ -202,7 +202,7 @@ cdef class TumblingAggregate(Selector):
                 self.start_clock(batch)
             return self.take(event, batch)
         self.take(event, batch)
-        return self.put_out(batch) if batch.size >= self.extent else 0
+        return self.emit_batch(batch) if batch.size >= self.extent else 0
 
     cdef int process(self, EventC* event) except -1:
         return self.process_one(event)
@@ -223,31 +223,31 @@ cdef class TumblingAggregate(Selector):
             self.take_block(events + at[0], m, batch)
             at[0] += m
             if not self.timed and batch.size >= self.extent:
-                self.put_out(batch)
+                self.emit_batch(batch)
         return 0
 
     cdef int take_block(self, EventC** events, Py_ssize_t n, TumbleC* batch) except -1:
         """Add a block of events up, no more than the batch takes."""
-        cdef uint32_t slots[MAX_BLOCK]
+        cdef uint32_t group_ids[MAX_BLOCK]
         cdef FrameC* frame = &self.app.frame
         cdef GroupBy groups = self.groups
         cdef Py_ssize_t j
-        cdef uint32_t slot = frame.partition
+        cdef uint32_t group_id = frame.partition
         frame.type = CURRENT
         frame.group = frame.partition
         self.accumulators.take_block(events, n)
         if groups is not None:
-            find_near(groups, events, n, slots)
+            find_near(groups, events, n, group_ids)
         for j in range(n):
             if groups is not None:
-                slot = slots[j]
-                if slot != NO_SLOT:
-                    groups.held[slot] += 1
+                group_id = group_ids[j]
+                if group_id != NO_ID:
+                    groups.row_counts[group_id] += 1
                 else:
-                    slot = slot_near(groups, events[j], frame)
-            slots[j] = slot
-            self.show_last(events[j], slot, batch)
-        self.accumulators.add_block(slots, n)
+                    group_id = group_near(groups, events[j], frame)
+            group_ids[j] = group_id
+            self.show_last(events[j], group_id, batch)
+        self.accumulators.add_block(group_ids, n)
         batch.size += n
         return 0
 
@@ -279,44 +279,44 @@ cdef class TumblingAggregate(Selector):
                 return 0
             batch.boundary = passed_over(batch.boundary, now_ms(&self.app.frame), self.extent)
         self.app.schedule(self, batch.boundary, self.app.frame.partition)
-        return self.put_out(batch)
+        return self.emit_batch(batch)
 
     cdef bint is_idle(self, uint32_t partition) noexcept:
         return partition >= self.capacity or self.batches[partition].groups.n == 0
 
-    cdef int put_out(self, TumbleC* batch) except -1:
+    cdef int emit_batch(self, TumbleC* batch) except -1:
         """End the batch: emit its groups and reset all state."""
         cdef const AccumulatorC* accumulators = self.accumulators.accumulators
         cdef Aggregator aggregator
-        cdef SlotsC groups
+        cdef GroupListC groups
         cdef EventC* row
         cdef ColumnC* column
         cdef Py_ssize_t i
         cdef int c, k
-        cdef uint32_t slot
+        cdef uint32_t group_id
         cdef bint needed = is_needed(self.output)
         batch.size = 0
         if batch.groups.n == 0:
             return 0
         if self.groups is not None:
             for i in range(batch.before.n):
-                slot = batch.before.slots[i]
-                if self.groups.keys.is_live(slot) and self.groups.held[slot] == 0:
-                    self.groups.drop(slot)
+                group_id = batch.before.group_ids[i]
+                if self.groups.keys.is_live(group_id) and self.groups.row_counts[group_id] == 0:
+                    self.groups.drop(group_id)
         for i in range(batch.groups.n):
-            slot = batch.groups.slots[i]
-            row = self.rows[slot]
-            self.rows[slot] = NULL
+            group_id = batch.groups.group_ids[i]
+            row = self.rows[group_id]
+            self.rows[group_id] = NULL
             for c in range(self.n_columns):
                 column = &self.columns[c]
                 k = self.accumulator_of[c]
                 if k >= 0 and needed and (
-                        accumulator_value(&accumulators[k], slot, &row.body[column.cell]) != NULL_VALUE):
+                        accumulator_value(&accumulators[k], group_id, &row.body[column.cell]) != NULL_VALUE):
                     row.body[column.word] &= ~column.bit
             for aggregator in self.accumulators.aggregators:
-                aggregator.reset(slot)
+                aggregator.reset(group_id)
             if self.groups is not None:
-                self.groups.held[slot] = 0
+                self.groups.row_counts[group_id] = 0
             if needed:
                 chunk_append(&self.out, row)
             else:
@@ -346,17 +346,17 @@ cdef class TumblingAggregate(Selector):
             writer.put_i64(batch.size)
             writer.put_bool(batch.started)
             writer.put_i64(batch.boundary)
-            write_slots(&batch.groups, writer)
-            write_slots(&batch.before, writer)
+            write_group_list(&batch.groups, writer)
+            write_group_list(&batch.before, writer)
             memset(&rows, 0, sizeof(EventRingC))
             try:
                 for j in range(batch.groups.n):
-                    queue_push(&rows, self.rows[batch.groups.slots[j]])
-                queue_write(&rows, writer, self.pool)
+                    ring_push(&rows, self.rows[batch.groups.group_ids[j]])
+                ring_write(&rows, writer, self.pool)
             finally:
                 while rows.size:
-                    queue_pop(&rows)
-                queue_clear(&rows, self.pool)
+                    ring_pop(&rows)
+                ring_clear(&rows, self.pool)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
@@ -397,29 +397,29 @@ cdef class TumblingAggregate(Selector):
         cdef TumbleC* batch = &self.batches[partition]
         cdef EventRingC rows
         cdef EventC* row
-        cdef uint32_t slot
-        cdef list groups = read_slots(reader), earlier = read_slots(reader)
-        for slot in [*groups, *earlier]:
+        cdef uint32_t group_id
+        cdef list groups = read_group_list(reader), earlier = read_group_list(reader)
+        for group_id in [*groups, *earlier]:
             # What came in the batch before may have been dropped since; what is in this one may not.
-            if slot != partition if self.groups is None else slot >= self.groups.keys.slots():
-                raise ValueError(f"snapshot is damaged: a batch of no group ({slot})")
-        if self.groups is not None and not all([self.groups.keys.is_live(slot) for slot in groups]):
+            if group_id != partition if self.groups is None else group_id >= self.groups.keys.id_bound():
+                raise ValueError(f"snapshot is damaged: a batch of no group ({group_id})")
+        if self.groups is not None and not all([self.groups.keys.is_live(group_id) for group_id in groups]):
             raise ValueError("snapshot is damaged: a batch of groups that are gone")
-        if self.groups is not None and any([self.groups.partition_of(slot) != partition for slot in groups]):
+        if self.groups is not None and any([self.groups.partition_of(group_id) != partition for group_id in groups]):
             raise ValueError("snapshot is damaged: a batch of groups of another partition key")
         memset(&rows, 0, sizeof(EventRingC))
         try:
-            queue_read(&rows, reader, self.pool)
+            ring_read(&rows, reader, self.pool)
             if rows.size != len(groups) or len(set(groups)) != len(groups):
                 raise ValueError("snapshot is damaged: the rows of a batch do not fit its groups")
-            for slot in groups:
-                row = self.open_row(batch, slot)
-                self.rows[slot] = queue_pop(&rows)
+            for group_id in groups:
+                row = self.open_row(batch, group_id)
+                self.rows[group_id] = ring_pop(&rows)
                 release(self.pool, row)
-            for slot in earlier:
-                add_slot(&batch.before, slot)
+            for group_id in earlier:
+                add_group(&batch.before, group_id)
         finally:
-            queue_clear(&rows, self.pool)
+            ring_clear(&rows, self.pool)
 
 
 cdef bint is_key(GroupBy groups, const ColumnC* column) noexcept:
@@ -449,15 +449,15 @@ cdef inline void show(const ColumnC* column, const EventC* event, EventC* row) n
             Py_DECREF(<object> <PyObject*> old)
 
 
-cdef int write_slots(const SlotsC* groups, SnapshotWriter writer) except -1:
+cdef int write_group_list(const GroupListC* groups, SnapshotWriter writer) except -1:
     cdef Py_ssize_t i
     writer.put_i64(groups.n)
     for i in range(groups.n):
-        writer.put_u32(groups.slots[i])
+        writer.put_u32(groups.group_ids[i])
     return 0
 
 
-cdef list read_slots(SnapshotReader reader):
+cdef list read_group_list(SnapshotReader reader):
     cdef Py_ssize_t n = <Py_ssize_t> reader.get_i64()
     if n < 0 or n > (reader.size - reader.position) // 4:
         raise ValueError(f"snapshot is damaged: {n} groups announced")

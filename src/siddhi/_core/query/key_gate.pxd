@@ -30,9 +30,9 @@ cdef class KeyGate(GroupWatcher):
     cdef bint refuses(self, EventC* event) except -1
     cdef int purge(self, int64_t now) except -1
     cdef bint make_room(self) except -1
-    cdef bint is_needed(self, uint32_t slot) noexcept
-    cdef int drop_key(self, uint32_t slot) except -1
-    cdef int revive(self, uint32_t slot) except -1
+    cdef bint is_needed(self, uint32_t group_id) noexcept
+    cdef int drop_key(self, uint32_t group_id) except -1
+    cdef int revive(self, uint32_t group_id) except -1
     cdef int end_retired(self) except -1
     cdef Py_ssize_t n_keys(self) noexcept
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1

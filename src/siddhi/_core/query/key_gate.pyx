@@ -3,7 +3,7 @@
 cimport cython
 
 from siddhi._core.aggregate.aggregator cimport Aggregator
-from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.index.hash_index cimport NO_ID
 from siddhi._core.record.event cimport CURRENT
 from siddhi._core.record.frame cimport FrameC, now_ms
 from siddhi._core.runtime.context cimport AppContext
@@ -61,7 +61,7 @@ cdef class KeyGate(GroupWatcher):
     cdef bint refuses(self, EventC* event) except -1:
         cdef FrameC* frame = &self.app.frame
         cdef Aggregator aggregator
-        cdef uint32_t slot = frame.partition
+        cdef uint32_t group_id = frame.partition
         cdef int64_t now = now_ms(frame)
         cdef bint known
         if self.keys.ttl:
@@ -72,80 +72,81 @@ cdef class KeyGate(GroupWatcher):
             event.group = 0            # an early batch passes once more
         frame.type = CURRENT
         if self.groups is not None:
-            slot = self.groups.find(event, frame)
-        frame.group = slot
+            group_id = self.groups.find(event, frame)
+        frame.group = group_id
         for aggregator in self.counted:
             if not aggregator.has_room(event, frame, self.values):
                 return self.refuse(self.values, event)
         if self.groups is None:
             return False
-        known = slot != NO_SLOT and not (self.retired and slot in self.retired)
+        known = group_id != NO_ID and not (self.retired and group_id in self.retired)
         if not known:
             if 0 <= self.keys.most <= self.n_keys() and not self.make_room():
                 return self.refuse(self.keys, event)
-            if slot != NO_SLOT:
-                self.revive(slot)
+            if group_id != NO_ID:
+                self.revive(group_id)
         elif self.returns:
-            self.keys.unlist(slot)
+            self.keys.unlist(group_id)
         else:
-            self.keys.use(slot, now)
+            self.keys.use(group_id, now)
         return False
 
     cdef int purge(self, int64_t now) except -1:
-        cdef uint32_t slot = self.keys.idle(now)
-        while slot != NO_SLOT:
-            self.drop_key(slot)
+        cdef uint32_t group_id = self.keys.idle(now)
+        while group_id != NO_ID:
+            self.drop_key(group_id)
             self.keys.purge()
-            slot = self.keys.idle(now)
+            group_id = self.keys.idle(now)
         return 0
 
     cdef bint make_room(self) except -1:
         """Room for one key more; False where there is none."""
         cdef GroupBy groups = self.groups
-        cdef uint32_t slot
+        cdef uint32_t group_id
         # Groups whose last row left in this very chunk end with it; where they are in the way, a little earlier.
         while self.n_keys() >= self.keys.most and self.looked < groups.n_dropping:
-            slot = groups.dropping[self.looked]
+            group_id = groups.dropping[self.looked]
             self.looked += 1
-            if groups.keys.is_live(slot) and groups.held[slot] == 0 and slot not in self.retired and groups.is_over(slot):
-                self.drop_key(slot)
+            if (groups.keys.is_live(group_id) and groups.row_counts[group_id] == 0 and group_id not in self.retired
+                    and groups.is_over(group_id)):
+                self.drop_key(group_id)
         while self.n_keys() >= self.keys.most:
-            slot = self.keys.oldest
-            if self.keys.on_full != DROP_OLDEST or slot == NO_SLOT:
+            group_id = self.keys.oldest
+            if self.keys.on_full != DROP_OLDEST or group_id == NO_ID:
                 return False
-            self.drop_key(slot)
+            self.drop_key(group_id)
             self.keys.drop()
         return True
 
     cdef Py_ssize_t n_keys(self) noexcept:
         return self.groups.keys.size - len(self.retired)
 
-    cdef int drop_key(self, uint32_t slot) except -1:
-        """Drop a key. Where a row of the current chunk waits under its slot, the state goes now and the slot later."""
-        if not self.is_needed(slot):
-            return self.groups.discard(slot)
-        self.keys.unlist(slot)
-        self.groups.retire(slot)
-        self.retired.add(slot)
+    cdef int drop_key(self, uint32_t group_id) except -1:
+        """Drop a key. While a row of the current chunk waits for it, the state is removed now and the group id later."""
+        if not self.is_needed(group_id):
+            return self.groups.discard(group_id)
+        self.keys.unlist(group_id)
+        self.groups.retire(group_id)
+        self.retired.add(group_id)
         return 0
 
-    cdef int revive(self, uint32_t slot) except -1:
+    cdef int revive(self, uint32_t group_id) except -1:
         """Let a retired key begin anew."""
-        self.retired.discard(slot)
-        self.groups.revive(slot)
-        return self.begun(slot)
+        self.retired.discard(group_id)
+        self.groups.revive(group_id)
+        return self.begun(group_id)
 
     cdef int end_retired(self) except -1:
         """Drop the retired keys under which no row waits any more."""
-        cdef uint32_t slot
-        for slot in list(self.retired):
-            if not self.is_needed(slot):
-                self.groups.discard(slot)
+        cdef uint32_t group_id
+        for group_id in list(self.retired):
+            if not self.is_needed(group_id):
+                self.groups.discard(group_id)
         return 0
 
-    cdef bint is_needed(self, uint32_t slot) noexcept:
-        """Whether a row of the current chunk is to be emitted under a slot."""
-        return self.selector.waits_for(slot) or self.groups.is_pinned(slot)
+    cdef bint is_needed(self, uint32_t group_id) noexcept:
+        """Whether a row of the current chunk is to be emitted for a group id."""
+        return self.selector.waits_for(group_id) or self.groups.is_pinned(group_id)
 
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1:
         if self.marks:
@@ -190,20 +191,20 @@ cdef class KeyGate(GroupWatcher):
             return 0
         raise error
 
-    cdef int begun(self, uint32_t slot) except -1:
+    cdef int begun(self, uint32_t group_id) except -1:
         if not self.returns:
-            self.keys.use(slot, now_ms(&self.app.frame))
+            self.keys.use(group_id, now_ms(&self.app.frame))
         self.keys.allows(self.n_keys())        # warns
         return 0
 
-    cdef int left(self, uint32_t slot) except -1:
+    cdef int left(self, uint32_t group_id) except -1:
         if self.groups.n_dropping == 0:
             self.looked = 0
-        return self.keys.use(slot, now_ms(&self.app.frame))
+        return self.keys.use(group_id, now_ms(&self.app.frame))
 
-    cdef int ended(self, uint32_t slot) except -1:
-        self.keys.unlist(slot)
-        self.retired.discard(slot)
+    cdef int ended(self, uint32_t group_id) except -1:
+        self.keys.unlist(group_id)
+        self.retired.discard(group_id)
         return 0
 
     cdef int cleared(self) except -1:
@@ -225,11 +226,11 @@ cdef class KeyGate(GroupWatcher):
 
     def renew(self):
         """All keys that may be dropped are as if they had been used now, in the order of their slots."""
-        cdef uint32_t slot
+        cdef uint32_t group_id
         cdef int64_t now = now_ms(&self.app.frame)
         if self.groups is None:
             return
         self.keys.clear()
-        for slot in range(self.groups.keys.slots()):
-            if self.groups.keys.is_live(slot) and not (self.returns and self.groups.held[slot]):
-                self.keys.use(slot, now)
+        for group_id in range(self.groups.keys.id_bound()):
+            if self.groups.keys.is_live(group_id) and not (self.returns and self.groups.row_counts[group_id]):
+                self.keys.use(group_id, now)

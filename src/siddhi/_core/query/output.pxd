@@ -10,12 +10,12 @@ from siddhi._core.runtime.operator cimport BlockTraits, Processor
 from siddhi._core.stream.callback cimport BatchCallback
 from siddhi._core.stream.junction cimport StreamFeeder, StreamJunction, send
 
-cdef struct HeldChunkC:
+cdef struct BufferedChunkC:
     EventChunk chunk
     int64_t last_timestamp
 
-cdef struct HeldOutputC:                  # chunks that wait to go out, in order
-    HeldChunkC* chunks
+cdef struct BufferedOutputC:                  # chunks that wait to go out, in order
+    BufferedChunkC* chunks
     Py_ssize_t size
     Py_ssize_t capacity
 
@@ -46,7 +46,7 @@ cdef class QueryOutput(StreamFeeder):
     cdef bint refuses_rows                # a limit may refuse rows of a chunk, and take the others
     cdef Py_ssize_t expected              # rows of a chunk of which `refused` takes those that were, as (number, error)
     cdef list refused                     # None: the first error is raised
-    cdef HeldOutputC* held                # where chunks wait, behind the rate limiter; NULL: they go out as they come
+    cdef BufferedOutputC* buffered        # where chunks wait, behind the rate limiter; NULL: they go out as they come
     cdef void choose(self) noexcept
     cdef void change(self) noexcept
     cdef int bind_blocks(self, BlockTraits* traits) except -1
@@ -54,8 +54,8 @@ cdef class QueryOutput(StreamFeeder):
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1    # takes over the chunk
     cdef int hold(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
-    cdef int deliver_held(self, HeldOutputC* held) except -1
-    cdef void drop_held(self, HeldOutputC* held) noexcept
+    cdef int deliver_buffered(self, BufferedOutputC* buffered) except -1
+    cdef void drop_buffered(self, BufferedOutputC* buffered) noexcept
     cdef int act_measured(self, EventChunk* chunk) except -1
     cdef int act(self, EventChunk* chunk) except -1                                # the chunk stays the caller's
     cdef int call_back(self, EventChunk* chunk, int64_t last_timestamp) except -1

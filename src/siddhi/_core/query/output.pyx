@@ -44,7 +44,7 @@ cdef class QueryOutput:
 
     cdef void choose(self) noexcept:
         self.plain = (self.target is not None and not self.callbacks and self.limiter is None and not self.counting
-                      and not self.leaves_partition and self.held is NULL)
+                      and not self.leaves_partition and self.buffered is NULL)
         self.needed = self.always or self.heard
 
     cdef void follow(self, bint heard, BatchCallback sink, bint block_mode, bint retains) noexcept:
@@ -93,7 +93,7 @@ cdef class QueryOutput:
 
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         cdef EventC* event
-        if self.held is not NULL:
+        if self.buffered is not NULL:
             return self.hold(chunk, last_timestamp)
         try:
             if self.counting:
@@ -110,40 +110,40 @@ cdef class QueryOutput:
             chunk_release(chunk, self.pool)
 
     cdef int hold(self, EventChunk* chunk, int64_t last_timestamp) except -1:
-        cdef HeldOutputC* held = self.held
-        cdef HeldChunkC* chunks
+        cdef BufferedOutputC* buffered = self.buffered
+        cdef BufferedChunkC* chunks
         cdef Py_ssize_t capacity
-        if held.size == held.capacity:
-            capacity = max(8, 2 * held.capacity)
-            chunks = <HeldChunkC*> PyMem_Realloc(held.chunks, capacity * sizeof(HeldChunkC))
+        if buffered.size == buffered.capacity:
+            capacity = max(8, 2 * buffered.capacity)
+            chunks = <BufferedChunkC*> PyMem_Realloc(buffered.chunks, capacity * sizeof(BufferedChunkC))
             if chunks is NULL:
                 chunk_release(chunk, self.pool)
                 raise MemoryError
-            held.chunks = chunks
-            held.capacity = capacity
-        held.chunks[held.size].chunk = chunk[0]
-        held.chunks[held.size].last_timestamp = last_timestamp
-        held.size += 1
+            buffered.chunks = chunks
+            buffered.capacity = capacity
+        buffered.chunks[buffered.size].chunk = chunk[0]
+        buffered.chunks[buffered.size].last_timestamp = last_timestamp
+        buffered.size += 1
         return 0
 
-    cdef int deliver_held(self, HeldOutputC* held) except -1:
+    cdef int deliver_buffered(self, BufferedOutputC* buffered) except -1:
         """Emit the buffered chunks; receivers may add more meanwhile. If one fails, the rest is dropped."""
         cdef Py_ssize_t i = 0
         try:
-            while i < held.size:
+            while i < buffered.size:
                 i += 1
-                self.deliver(&held.chunks[i - 1].chunk, held.chunks[i - 1].last_timestamp)
+                self.deliver(&buffered.chunks[i - 1].chunk, buffered.chunks[i - 1].last_timestamp)
         finally:
-            while i < held.size:
-                chunk_release(&held.chunks[i].chunk, self.pool)
+            while i < buffered.size:
+                chunk_release(&buffered.chunks[i].chunk, self.pool)
                 i += 1
-            held.size = 0
+            buffered.size = 0
         return 0
 
-    cdef void drop_held(self, HeldOutputC* held) noexcept:
-        while held.size > 0:
-            held.size -= 1
-            chunk_release(&held.chunks[held.size].chunk, self.pool)
+    cdef void drop_buffered(self, BufferedOutputC* buffered) noexcept:
+        while buffered.size > 0:
+            buffered.size -= 1
+            chunk_release(&buffered.chunks[buffered.size].chunk, self.pool)
 
     cdef int act_measured(self, EventChunk* chunk) except -1:
         cdef int64_t start = self.meter.begin(), n = 0

@@ -9,7 +9,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int64_t, uint32_t
 
 from siddhi._core.expression.executor cimport Executor
-from siddhi._core.index.hash_index cimport NO_SLOT, KeyMap
+from siddhi._core.index.hash_index cimport NO_ID, KeyMap
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport BOOL, CellC, EventC
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, VALUE, box, now_ms
@@ -70,64 +70,64 @@ cdef class PartitionKeys(Processor):
     def __len__(self):
         return self.keys.size
 
-    cdef uint32_t slot_of(self, const CellC* key) except? 0xfffffffe:
+    cdef uint32_t id_of(self, const CellC* key) except? 0xfffffffe:
         cdef bint is_new = False
-        cdef uint32_t slot = self.keys.insert(key, 0, &is_new)
+        cdef uint32_t partition_id = self.keys.insert(key, 0, &is_new)
         if is_new:
             try:
-                self.make_state_of(slot)
+                self.make_state_of(partition_id)
             except:
-                self.drop_state_of(slot)
-                self.keys.remove(slot)
+                self.drop_state_of(partition_id)
+                self.keys.remove(partition_id)
                 raise
         if self.interval:
-            self.see(slot)
-        return slot
+            self.see(partition_id)
+        return partition_id
 
-    cdef uint32_t limited_slot(self, const CellC* key, EventC* event, FaultSink source) except? 0xfffffffe:
-        """The same under a limit; NO_SLOT where the event was refused. `source`: of its chunk; None where it is alone."""
-        cdef uint32_t slot = self.keys.find(key, 0)
-        if slot == NO_SLOT and self.keys.size >= self.limit.most and not self.make_room():
+    cdef uint32_t limited_id(self, const CellC* key, EventC* event, FaultSink source) except? 0xfffffffe:
+        """The same under a limit; NO_ID where the event was refused. `source`: of its chunk; None where it is alone."""
+        cdef uint32_t partition_id = self.keys.find(key, 0)
+        if partition_id == NO_ID and self.keys.size >= self.limit.most and not self.make_room():
             error = self.limit.refuse((key.i == TRUE if self.type == BOOL else box(VALUE, self.type, key),))
             if error is not None:
                 if source is None:
                     raise error
                 fault_alone(source, error, event)
-            return NO_SLOT
-        if slot == NO_SLOT:
+            return NO_ID
+        if partition_id == NO_ID:
             self.limit.allows(self.keys.size + 1)      # warns
-        slot = self.slot_of(key)
-        self.limit.use(slot, now_ms(&self.app.frame))
-        return slot
+        partition_id = self.id_of(key)
+        self.limit.use(partition_id, now_ms(&self.app.frame))
+        return partition_id
 
     cdef bint make_room(self) except -1:
         """Drop the least recently used key, unless its events are being processed."""
-        cdef uint32_t slot = self.limit.oldest
-        if self.limit.on_full != DROP_OLDEST or slot == NO_SLOT or slot in self.working:
+        cdef uint32_t partition_id = self.limit.oldest
+        if self.limit.on_full != DROP_OLDEST or partition_id == NO_ID or partition_id in self.working:
             return False
-        self.forget(slot)
+        self.forget(partition_id)
         self.limit.drop()
         return True
 
-    cdef int forget(self, uint32_t slot) except -1:
-        self.drop_state_of(slot)
-        self.keys.remove(slot)
+    cdef int forget(self, uint32_t partition_id) except -1:
+        self.drop_state_of(partition_id)
+        self.keys.remove(partition_id)
         if self.limit is not None:
-            self.limit.unlist(slot)
+            self.limit.unlist(partition_id)
         return 0
 
-    cdef int see(self, uint32_t slot) except -1:
+    cdef int see(self, uint32_t partition_id) except -1:
         cdef int64_t now = now_ms(&self.app.frame)
         cdef int64_t* seen
         cdef Py_ssize_t capacity
-        if slot >= self.capacity:
-            capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
+        if partition_id >= self.capacity:
+            capacity = max(16, 2 * self.capacity, <Py_ssize_t> partition_id + 1)
             seen = <int64_t*> PyMem_Realloc(self.seen, capacity * sizeof(int64_t))
             if seen is NULL:
                 raise MemoryError
             self.seen = seen
             self.capacity = capacity
-        self.seen[slot] = now
+        self.seen[partition_id] = now
         if not self.purging:
             self.order(now + self.interval)
         return 0
@@ -139,7 +139,7 @@ cdef class PartitionKeys(Processor):
 
     cdef int on_timer(self, int64_t when) except -1:
         """Forget the keys that were idle for too long."""
-        cdef uint32_t slot
+        cdef uint32_t partition_id
         cdef int64_t now = now_ms(&self.app.frame)
         if not self.purging or when != self.due:
             return 0
@@ -147,12 +147,12 @@ cdef class PartitionKeys(Processor):
             # A callback moved the clock: events of some key are at work further up, and what that holds must stay.
             return self.order(next_tick_of(self.app, now, self.interval))
         self.purging = False
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot):
+        for partition_id in range(self.keys.id_bound()):
+            if self.keys.is_live(partition_id):
                 # Seen later than now, by a clock that has been set back since: as if seen now.
-                self.seen[slot] = min(self.seen[slot], now)
-                if self.seen[slot] + self.idle <= now:
-                    self.forget(slot)
+                self.seen[partition_id] = min(self.seen[partition_id], now)
+                if self.seen[partition_id] + self.idle <= now:
+                    self.forget(partition_id)
                     self.purged += 1
         if self.keys.size:
             self.order(next_tick_of(self.app, now, self.interval))
@@ -166,43 +166,43 @@ cdef class PartitionKeys(Processor):
 
         No event may be in process.
         """
-        cdef uint32_t slot
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot) and not wanted(self.keys.key_to_python(slot)):
-                self.forget(slot)
+        cdef uint32_t partition_id
+        for partition_id in range(self.keys.id_bound()):
+            if self.keys.is_live(partition_id) and not wanted(self.keys.key_to_python(partition_id)):
+                self.forget(partition_id)
         return self.keys.size
 
     cdef int write(self, SnapshotWriter writer) except -1:
-        cdef uint32_t slot
+        cdef uint32_t partition_id
         self.keys.write(writer)
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot):
-                writer.put_i64(self.seen[slot] if self.interval else NEVER)
+        for partition_id in range(self.keys.id_bound()):
+            if self.keys.is_live(partition_id):
+                writer.put_i64(self.seen[partition_id] if self.interval else NEVER)
         writer.put_bool(self.purging)
         writer.put_i64(self.due)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
         # Whether keys are purged, and when, may differ from what was so when the snapshot was taken.
-        cdef uint32_t slot
+        cdef uint32_t partition_id
         cdef int64_t seen, due, now = now_ms(&self.app.frame)
         cdef bint purging
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot):
-                self.drop_state_of(slot)
+        for partition_id in range(self.keys.id_bound()):
+            if self.keys.is_live(partition_id):
+                self.drop_state_of(partition_id)
         self.keys.clear()
         if self.limit is not None:
             self.limit.clear()
         self.keys.read(reader)
         self.purging = True                # no timer until all is read
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot):
-                self.make_state_of(slot)
+        for partition_id in range(self.keys.id_bound()):
+            if self.keys.is_live(partition_id):
+                self.make_state_of(partition_id)
                 seen = reader.get_time()
                 if self.interval:
-                    self.see(slot)
+                    self.see(partition_id)
                     if seen != NEVER:
-                        self.seen[slot] = seen
+                        self.seen[partition_id] = seen
         purging = reader.get_bool()
         due = reader.get_due()
         self.purging = False
@@ -231,11 +231,11 @@ cdef class PartitionUses(Processor):
 
     def renew(self):
         """All keys are as if they had been used now, in the order of their slots."""
-        cdef uint32_t slot
+        cdef uint32_t partition_id
         self.keys.limit.clear()
-        for slot in range(self.keys.keys.slots()):
-            if self.keys.keys.is_live(slot):
-                self.keys.limit.use(slot, now_ms(&self.app.frame))
+        for partition_id in range(self.keys.keys.id_bound()):
+            if self.keys.keys.is_live(partition_id):
+                self.keys.limit.use(partition_id, now_ms(&self.app.frame))
 
 
 cdef class PartitionReceiver(Receiver):
@@ -264,7 +264,7 @@ cdef class PartitionReceiver(Receiver):
         for receiver in self.receivers:
             receiver.abort()
 
-    cdef int hand_on(self, EventC* first, EventC* last, uint32_t slot) except -1:
+    cdef int hand_on(self, EventC* first, EventC* last, uint32_t partition_id) except -1:
         """Give the events first..last of a chunk, all of one key, to the queries."""
         cdef EventChunk chunk
         cdef EventC* following = last.next
@@ -273,9 +273,9 @@ cdef class PartitionReceiver(Receiver):
         chunk.head = first
         chunk.tail = last
         last.next = NULL
-        self.app.frame.partition = slot
+        self.app.frame.partition = partition_id
         if self.keys.working is not None:
-            self.keys.working.append(slot)
+            self.keys.working.append(partition_id)
         try:
             for receiver in self.receivers:
                 receiver.receive(&chunk)
@@ -313,29 +313,29 @@ cdef class ValuePartitionReceiver(PartitionReceiver):
             key.i = status == TRUE
         return status != NULL_VALUE
 
-    cdef uint32_t key_slot(self, EventC* event) except? 0xfffffffe:
+    cdef uint32_t id_of_event(self, EventC* event) except? 0xfffffffe:
         cdef CellC key
-        return self.keys.slot_of(&key) if self.read_key(event, &key) else NO_SLOT
+        return self.keys.id_of(&key) if self.read_key(event, &key) else NO_ID
 
     cdef int receive_limited(self, EventC* event) except -1:
         """A key is made when those before it have been handed on: it may be one of them that makes room."""
         cdef EventC* last
         cdef EventC* following
         cdef CellC key
-        cdef uint32_t slot
+        cdef uint32_t partition_id
         cdef FaultSink source = None if event.next is NULL else self.source
         while event is not NULL:
-            slot = NO_SLOT
+            partition_id = NO_ID
             if self.read_key(event, &key):
-                slot = self.keys.limited_slot(&key, event, source)
+                partition_id = self.keys.limited_id(&key, event, source)
             last = event
             following = event.next
-            while slot != NO_SLOT and following is not NULL and self.read_key(following, &key) and (
-                    self.keys.keys.find(&key, 0) == slot):
+            while partition_id != NO_ID and following is not NULL and self.read_key(following, &key) and (
+                    self.keys.keys.find(&key, 0) == partition_id):
                 last = following
                 following = last.next
-            if slot != NO_SLOT:
-                self.hand_on(event, last, slot)
+            if partition_id != NO_ID:
+                self.hand_on(event, last, partition_id)
             event = following
         return 0
 
@@ -343,23 +343,23 @@ cdef class ValuePartitionReceiver(PartitionReceiver):
         cdef EventC* event = chunk.head
         cdef EventC* last
         cdef EventC* following
-        cdef uint32_t slot, other
+        cdef uint32_t partition_id, other
         if self.keys.limit is not None:
             return self.receive_limited(event)
-        slot = self.key_slot(event)
+        partition_id = self.id_of_event(event)
         while event is not NULL:
             last = event
-            other = NO_SLOT
+            other = NO_ID
             while last.next is not NULL:
-                other = self.key_slot(last.next)
-                if other != slot:
+                other = self.id_of_event(last.next)
+                if other != partition_id:
                     break
                 last = last.next
             following = last.next
-            if slot != NO_SLOT:
-                self.hand_on(event, last, slot)
+            if partition_id != NO_ID:
+                self.hand_on(event, last, partition_id)
             event = following
-            slot = other
+            partition_id = other
         return 0
 
 
@@ -397,7 +397,7 @@ cdef class RangePartitionReceiver(PartitionReceiver):
         cdef EventC* last = NULL
         cdef Executor condition
         cdef CellC key
-        cdef uint32_t slot, pending = NO_SLOT
+        cdef uint32_t partition_id, pending = NO_ID
         cdef int i
         while event is not NULL:
             for i in range(len(self.labels)):
@@ -406,26 +406,26 @@ cdef class RangePartitionReceiver(PartitionReceiver):
                     continue
                 key.o = <void*> self.labels[i]
                 if self.keys.limit is None:
-                    slot = self.keys.slot_of(&key)
+                    partition_id = self.keys.id_of(&key)
                 else:
                     # A key is made when those before it have been handed on: it may be one of them that makes room.
-                    if pending != NO_SLOT and self.keys.keys.find(&key, 0) == NO_SLOT:
+                    if pending != NO_ID and self.keys.keys.find(&key, 0) == NO_ID:
                         self.hand_on(first, last, pending)
-                        pending = NO_SLOT
-                    slot = self.keys.limited_slot(&key, event, None if chunk.head is chunk.tail else self.source)
-                    if slot == NO_SLOT:
+                        pending = NO_ID
+                    partition_id = self.keys.limited_id(&key, event, None if chunk.head is chunk.tail else self.source)
+                    if partition_id == NO_ID:
                         continue
-                if slot != pending or last is event:
-                    if pending != NO_SLOT:
+                if partition_id != pending or last is event:
+                    if pending != NO_ID:
                         self.hand_on(first, last, pending)
-                    first, pending = event, slot
+                    first, pending = event, partition_id
                 elif last.next is not event:
                     # Events without a label lie between: the chunk ends there.
                     self.hand_on(first, last, pending)
                     first = event
                 last = event
             event = event.next
-        if pending != NO_SLOT:
+        if pending != NO_ID:
             self.hand_on(first, last, pending)
         return 0
 
@@ -435,12 +435,12 @@ cdef class BroadcastReceiver(PartitionReceiver):
     """A stream without key inside a partition: its events go to every key seen so far."""
 
     cdef int receive(self, EventChunk* chunk) except -1:
-        cdef uint32_t slot
+        cdef uint32_t partition_id
         cdef EventC* event = chunk.head
         cdef EventC* last = chunk.head
         while last.next is not NULL:
             last = last.next
-        for slot in range(self.keys.keys.slots()):
-            if self.keys.keys.is_live(slot):
-                self.hand_on(event, last, slot)
+        for partition_id in range(self.keys.keys.id_bound()):
+            if self.keys.keys.is_live(partition_id):
+                self.hand_on(event, last, partition_id)
         return 0

@@ -35,7 +35,7 @@ cdef struct GroupCellC:
 
 cdef class LimiterState:
     cdef EventPool pool
-    cdef EventChunk held
+    cdef EventChunk buffered
     cdef int64_t count
     cdef int64_t due               # of the tick on its way, or of one not later than the next, ms
     cdef bint resting              # there was nothing to hand out: no tick is on its way until something is held again
@@ -55,12 +55,12 @@ cdef class Limiter(RateLimiter):
     cdef Executor having
     cdef list pins                 # slots pinned since the last chunk came
     cdef set awaited               # partition slots whose states are to be read from a snapshot
-    cdef LimiterState state_at_work(self)
-    cdef uint32_t slot_of(self, EventC* event) except? 0xfffffffe
-    cdef int begin_anew(self, uint32_t slot) except -1
-    cdef int reserve(self, uint32_t slot) except -1
+    cdef LimiterState current_state(self)
+    cdef uint32_t group_of(self, EventC* event) except? 0xfffffffe
+    cdef int begin_anew(self, uint32_t group_id) except -1
+    cdef int reserve(self, uint32_t group_id) except -1
     cdef EventC* mark(self, EventC* event, EventC* out) except? NULL
-    cdef int pin(self, uint32_t slot) except -1
+    cdef int pin(self, uint32_t group_id) except -1
     cdef int unpin(self) except -1
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1      # takes over the event
     cdef int tick(self, LimiterState state, EventChunk* out) except -1
@@ -72,18 +72,18 @@ cdef class Limiter(RateLimiter):
     cdef int clear(self) except -1
     cdef int complete(self) except -1
     cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1
-    cdef bint is_of(self, uint32_t slot, uint32_t partition) noexcept
+    cdef bint is_of(self, uint32_t group_id, uint32_t partition) noexcept
     cdef int resume(self, LimiterState state) except -1
     cdef void empty(self, GroupCellC* cell) noexcept
-    cdef void link(self, LimiterState state, uint32_t slot) noexcept
-    cdef int unlink(self, LimiterState state, uint32_t slot) except -1
+    cdef void link(self, LimiterState state, uint32_t group_id) noexcept
+    cdef int unlink(self, LimiterState state, uint32_t group_id) except -1
     cdef int forget(self, LimiterState state) except -1
     cdef int write_cell(self, GroupCellC* cell, SnapshotWriter writer) except -1
     cdef int read_cell(self, GroupCellC* cell, SnapshotReader reader, uint32_t n_slots) except -1
 
 cdef class LimitedGroups(GroupBy):
     cdef Limiter limiter
-    cdef int let_go(self, uint32_t slot) except -1
+    cdef int drop_unused(self, uint32_t group_id) except -1
 
 cdef class LimitedSelector(Selector):
     cdef Limiter limiter

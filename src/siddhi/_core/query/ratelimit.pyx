@@ -20,10 +20,10 @@ cdef class LimiterState:
     def __cinit__(self, EventPool pool not None):
         self.pool = pool
         self.due = NO_TICK
-        chunk_clear(&self.held)
+        chunk_clear(&self.buffered)
 
     def __dealloc__(self):
-        chunk_release(&self.held, self.pool)
+        chunk_release(&self.buffered, self.pool)
 
 
 @cython.no_gc_clear
@@ -46,9 +46,9 @@ cdef class Limiter(RateLimiter):
         self.pins = []
 
     def __dealloc__(self):
-        cdef uint32_t slot
-        for slot in range(self.capacity):
-            self.empty(&self.cells[slot])
+        cdef uint32_t group_id
+        for group_id in range(self.capacity):
+            self.empty(&self.cells[group_id])
         PyMem_Free(self.cells)
 
     cdef inline void empty(self, GroupCellC* cell) noexcept:
@@ -90,7 +90,7 @@ cdef class Limiter(RateLimiter):
 
     cdef int on_timer(self, int64_t when) except -1:
         cdef EventChunk out
-        cdef LimiterState state = self.state_at_work()
+        cdef LimiterState state = self.current_state()
         if state is None or state.due != when:
             return 0  # of a key that was dropped, its slot perhaps used again, or done by an event that came before
         if when == FIRST_INSTANT:
@@ -111,7 +111,7 @@ cdef class Limiter(RateLimiter):
         if partition >= <uint32_t> len(self.states) or self.states[partition] is None:
             return True
         state = <LimiterState> self.states[partition]
-        return state.held.head is NULL and state.first == 0
+        return state.buffered.head is NULL and state.first == 0
 
     cdef int rest(self, LimiterState state, int64_t due) except -1:
         """Order no tick until something is held again."""
@@ -128,14 +128,14 @@ cdef class Limiter(RateLimiter):
     cdef int turn(self, LimiterState state, EventChunk* out) except -1:
         """A tick, with the next one ordered before it."""
         state.due = next_tick_of(self.app, state.due, self.period) if self.repeats else state.due + self.period
-        if state.held.head is NULL and state.first == 0:
+        if state.buffered.head is NULL and state.first == 0:
             state.due = passed_over(state.due, now_ms(&self.app.frame), self.period)
         self.app.schedule(self, state.due, self.app.frame.partition)
         return self.tick(state, out)
 
     cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         cdef EventChunk out
-        cdef LimiterState state = self.state_at_work()
+        cdef LimiterState state = self.current_state()
         chunk_clear(&out)
         try:
             if state is None:
@@ -173,7 +173,7 @@ cdef class Limiter(RateLimiter):
 
     # --- states and cells
 
-    cdef inline LimiterState state_at_work(self):
+    cdef inline LimiterState current_state(self):
         cdef uint32_t partition = self.app.frame.partition
         return <LimiterState> self.states[partition] if partition < <uint32_t> len(self.states) else None
 
@@ -203,26 +203,26 @@ cdef class Limiter(RateLimiter):
         # RESET is not an event of the output: limiters neither count nor pass it.
         return 0
 
-    cdef inline uint32_t slot_of(self, EventC* event) except? 0xfffffffe:
+    cdef inline uint32_t group_of(self, EventC* event) except? 0xfffffffe:
         """The slot of an event's cell; takes the group off the event."""
-        cdef uint32_t slot = event.group - 1 if self.grouped else self.app.frame.partition
+        cdef uint32_t group_id = event.group - 1 if self.grouped else self.app.frame.partition
         event.group = 0
-        if slot >= self.capacity:
-            self.reserve(slot)
+        if group_id >= self.capacity:
+            self.reserve(group_id)
         if event.flags & ANEW:
             event.flags &= ~ANEW
-            self.begin_anew(slot)
-        return slot
+            self.begin_anew(group_id)
+        return group_id
 
-    cdef int begin_anew(self, uint32_t slot) except -1:
+    cdef int begin_anew(self, uint32_t group_id) except -1:
         """Forget the cell of a group that was dropped and has begun again, unless that has been done."""
-        if not self.cells[slot].anew:
+        if not self.cells[group_id].anew:
             return 0
-        self.cells[slot].anew = False
-        return self.unlink(<LimiterState> self.states[self.groups.partition_of(slot)], slot)
+        self.cells[group_id].anew = False
+        return self.unlink(<LimiterState> self.states[self.groups.partition_of(group_id)], group_id)
 
-    cdef int reserve(self, uint32_t slot) except -1:
-        cdef uint32_t capacity = max(<uint32_t> 4, 2 * self.capacity, slot + 1)
+    cdef int reserve(self, uint32_t group_id) except -1:
+        cdef uint32_t capacity = max(<uint32_t> 4, 2 * self.capacity, group_id + 1)
         cdef GroupCellC* cells = <GroupCellC*> PyMem_Realloc(self.cells, capacity * sizeof(GroupCellC))
         if cells is NULL:
             raise MemoryError
@@ -231,23 +231,23 @@ cdef class Limiter(RateLimiter):
         self.capacity = capacity
         return 0
 
-    cdef void link(self, LimiterState state, uint32_t slot) noexcept:
+    cdef void link(self, LimiterState state, uint32_t group_id) noexcept:
         """Put a cell behind those in which the partition has something, unless it is there."""
-        cdef GroupCellC* cell = &self.cells[slot]
+        cdef GroupCellC* cell = &self.cells[group_id]
         if cell.linked:
             return
         cell.linked = True
         cell.previous = state.last
         cell.following = 0
         if state.last:
-            self.cells[state.last - 1].following = slot + 1
+            self.cells[state.last - 1].following = group_id + 1
         else:
-            state.first = slot + 1
-        state.last = slot + 1
+            state.first = group_id + 1
+        state.last = group_id + 1
 
-    cdef int unlink(self, LimiterState state, uint32_t slot) except -1:
+    cdef int unlink(self, LimiterState state, uint32_t group_id) except -1:
         """Forget a cell."""
-        cdef GroupCellC* cell = &self.cells[slot]
+        cdef GroupCellC* cell = &self.cells[group_id]
         if not cell.linked:
             return 0
         if cell.previous:
@@ -262,13 +262,13 @@ cdef class Limiter(RateLimiter):
         cell.value = cell.shown = 0
         self.empty(cell)
         if self.groups is not None and not cell.pinned:
-            self.groups.let_go(slot)
+            self.groups.drop_unused(group_id)
         return 0
 
     cdef int forget(self, LimiterState state) except -1:
         """Forget everything of a partition slot but its ticks."""
         state.count = 0
-        chunk_release(&state.held, self.pool)
+        chunk_release(&state.buffered, self.pool)
         while state.first:
             self.unlink(state, state.first - 1)
         return 0
@@ -310,30 +310,30 @@ cdef class Limiter(RateLimiter):
         self.awaited = None
         return 0
 
-    cdef int pin(self, uint32_t slot) except -1:
+    cdef int pin(self, uint32_t group_id) except -1:
         """Keep a group until the current chunk has been here."""
-        if slot >= self.capacity:
-            self.reserve(slot)
-        if not self.cells[slot].pinned:
-            self.cells[slot].pinned = True
-            self.pins.append(slot)
+        if group_id >= self.capacity:
+            self.reserve(group_id)
+        if not self.cells[group_id].pinned:
+            self.cells[group_id].pinned = True
+            self.pins.append(group_id)
         return 0
 
     cdef int unpin(self) except -1:
-        cdef uint32_t slot
+        cdef uint32_t group_id
         while self.pins:
-            slot = self.pins.pop()
-            self.begin_anew(slot)       # where no row of it has come since
-            self.cells[slot].pinned = False
-            if not self.cells[slot].linked:
-                self.groups.let_go(slot)
+            group_id = self.pins.pop()
+            self.begin_anew(group_id)       # where no row of it has come since
+            self.cells[group_id].pinned = False
+            if not self.cells[group_id].linked:
+                self.groups.drop_unused(group_id)
         return 0
 
     # --- snapshots
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef LimiterState state
-        cdef uint32_t partition, slot
+        cdef uint32_t partition, group_id
         writer.put_u32(<uint32_t> sum([state is not None for state in self.states]))
         for partition in range(len(self.states)):
             state = self.states[partition]
@@ -342,19 +342,19 @@ cdef class Limiter(RateLimiter):
             writer.put_u32(partition)
             writer.put_i64(state.due)
             writer.put_i64(state.count)
-            write_chunk(&state.held, writer, self.pool)
-            slot = state.first
-            while slot:
-                writer.put_u32(slot)
-                self.write_cell(&self.cells[slot - 1], writer)
-                slot = self.cells[slot - 1].following
+            write_chunk(&state.buffered, writer, self.pool)
+            group_id = state.first
+            while group_id:
+                writer.put_u32(group_id)
+                self.write_cell(&self.cells[group_id - 1], writer)
+                group_id = self.cells[group_id - 1].following
             writer.put_u32(0)
         return 0
 
     cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1:
         """Read the states of those that clear() forgot; the groups have been read."""
         cdef LimiterState state
-        cdef uint32_t partition, slot, i, n = reader.get_u32(), before = self.app.frame.partition
+        cdef uint32_t partition, group_id, i, n = reader.get_u32(), before = self.app.frame.partition
         cdef uint32_t n_slots = n_groups if self.grouped else <uint32_t> len(self.states)
         if n != <uint32_t> len(self.awaited):
             raise ValueError("snapshot is damaged: a rate limit of other keys than the partition's")
@@ -368,31 +368,31 @@ cdef class Limiter(RateLimiter):
                 self.states[partition] = state
                 state.due = reader.get_due()
                 state.count = reader.get_i64()
-                read_chunk(&state.held, reader, self.pool, n_slots)
-                slot = reader.get_u32()
-                while slot:
-                    if slot > n_slots or (slot <= self.capacity and self.cells[slot - 1].linked):
+                read_chunk(&state.buffered, reader, self.pool, n_slots)
+                group_id = reader.get_u32()
+                while group_id:
+                    if group_id > n_slots or (group_id <= self.capacity and self.cells[group_id - 1].linked):
                         raise ValueError("snapshot is damaged: a rate limit of a group that is not there")
-                    if not self.is_of(slot - 1, partition):
+                    if not self.is_of(group_id - 1, partition):
                         raise ValueError("snapshot is damaged: a rate limit of a group of another partition key")
-                    if slot > self.capacity:
-                        self.reserve(slot - 1)
-                    self.link(state, slot - 1)
-                    self.read_cell(&self.cells[slot - 1], reader, n_slots)
-                    slot = reader.get_u32()
+                    if group_id > self.capacity:
+                        self.reserve(group_id - 1)
+                    self.link(state, group_id - 1)
+                    self.read_cell(&self.cells[group_id - 1], reader, n_slots)
+                    group_id = reader.get_u32()
                 self.app.frame.partition = partition
                 self.resume(state)
         finally:
             self.app.frame.partition = before
         return 0
 
-    cdef bint is_of(self, uint32_t slot, uint32_t partition) noexcept:
+    cdef bint is_of(self, uint32_t group_id, uint32_t partition) noexcept:
         """Whether a cell may be one of a partition slot."""
         if not self.grouped:
-            return slot == partition
+            return group_id == partition
         if self.groups is None:
             return True
-        return self.groups.keys.is_live(slot) and self.groups.partition_of(slot) == (
+        return self.groups.keys.is_live(group_id) and self.groups.partition_of(group_id) == (
             partition if self.groups.partitioned else 0)
 
     cdef int resume(self, LimiterState state) except -1:
@@ -473,30 +473,30 @@ cdef class LimitedGroups(GroupBy):
         self.limiter = limiter
         limiter.groups = self
 
-    cdef bint is_over(self, uint32_t slot) noexcept:
-        if slot < self.limiter.capacity and (self.limiter.cells[slot].linked or self.limiter.cells[slot].pinned):
+    cdef bint is_over(self, uint32_t group_id) noexcept:
+        if group_id < self.limiter.capacity and (self.limiter.cells[group_id].linked or self.limiter.cells[group_id].pinned):
             return False
-        return GroupBy.is_over(self, slot)
+        return GroupBy.is_over(self, group_id)
 
-    cdef void revive(self, uint32_t slot) noexcept:
+    cdef void revive(self, uint32_t group_id) noexcept:
         """What the limiter has of the group is of a time before; rows that wait for it still count there."""
-        if slot < self.limiter.capacity and self.limiter.cells[slot].pinned:
-            self.limiter.cells[slot].anew = True
+        if group_id < self.limiter.capacity and self.limiter.cells[group_id].pinned:
+            self.limiter.cells[group_id].anew = True
 
-    cdef int discard(self, uint32_t slot) except -1:
+    cdef int discard(self, uint32_t group_id) except -1:
         """What the limiter keeps of the group goes with it."""
-        cdef uint32_t partition = self.partition_of(slot)
-        if slot < self.limiter.capacity and self.limiter.cells[slot].linked:
-            self.limiter.unlink(<LimiterState> self.limiter.states[partition], slot)
-        return GroupBy.discard(self, slot) if self.keys.is_live(slot) else 0
+        cdef uint32_t partition = self.partition_of(group_id)
+        if group_id < self.limiter.capacity and self.limiter.cells[group_id].linked:
+            self.limiter.unlink(<LimiterState> self.limiter.states[partition], group_id)
+        return GroupBy.discard(self, group_id) if self.keys.is_live(group_id) else 0
 
-    cdef bint is_pinned(self, uint32_t slot) noexcept:
-        return slot < self.limiter.capacity and self.limiter.cells[slot].pinned
+    cdef bint is_pinned(self, uint32_t group_id) noexcept:
+        return group_id < self.limiter.capacity and self.limiter.cells[group_id].pinned
 
-    cdef int let_go(self, uint32_t slot) except -1:
+    cdef int drop_unused(self, uint32_t group_id) except -1:
         """The limiter keeps nothing of the group any more."""
-        if slot < self.keys.slots() and self.keys.is_live(slot) and self.held[slot] == 0:
-            return self.drop(slot)
+        if group_id < self.keys.id_bound() and self.keys.is_live(group_id) and self.row_counts[group_id] == 0:
+            return self.drop(group_id)
         return 0
 
 
@@ -541,7 +541,7 @@ cdef class LimitedSelector(Selector):
         self.limiter.clear()
         try:
             Selector.read(self, reader)
-            return self.limiter.read_states(reader, 0 if self.groups is None else self.groups.keys.slots())
+            return self.limiter.read_states(reader, 0 if self.groups is None else self.groups.keys.id_bound())
         finally:
             self.limiter.complete()
 
@@ -567,11 +567,11 @@ cdef class AllEveryEvents(Limiter):
         if self.events < 1:
             release(self.pool, event)
             return 0
-        chunk_append(&state.held, event)
+        chunk_append(&state.buffered, event)
         state.count += 1
         if state.count == self.events:
             state.count = 0
-            append_chunk(out, &state.held)
+            append_chunk(out, &state.buffered)
         return 0
 
 
@@ -592,16 +592,16 @@ cdef class FirstEveryEvents(Limiter):
         self.events = events
 
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
-        cdef uint32_t slot = self.slot_of(event)
-        cdef GroupCellC* cell = &self.cells[slot]
-        self.link(state, slot)
+        cdef uint32_t group_id = self.group_of(event)
+        cdef GroupCellC* cell = &self.cells[group_id]
+        self.link(state, group_id)
         cell.value += 1
         if cell.value == 1:
             chunk_append(out, event)
         else:
             release(self.pool, event)
         if cell.value == self.events:
-            self.unlink(state, slot)  # as if it had never been
+            self.unlink(state, group_id)  # as if it had never been
         return 0
 
 
@@ -622,20 +622,20 @@ cdef class LastEveryEvents(Limiter):
         self.events = events
 
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
-        cdef uint32_t slot = self.slot_of(event)
+        cdef uint32_t group_id = self.group_of(event)
         if self.events < 1:
             release(self.pool, event)
             return 0
-        self.link(state, slot)
-        chunk_release(&self.cells[slot].rows, self.pool)
-        chunk_append(&self.cells[slot].rows, event)
+        self.link(state, group_id)
+        chunk_release(&self.cells[group_id].rows, self.pool)
+        chunk_append(&self.cells[group_id].rows, event)
         state.count += 1
         if state.count == self.events:
             state.count = 0
             while state.first:
-                slot = state.first - 1
-                append_chunk(out, &self.cells[slot].rows)
-                self.unlink(state, slot)
+                group_id = state.first - 1
+                append_chunk(out, &self.cells[group_id].rows)
+                self.unlink(state, group_id)
         return 0
 
 
@@ -666,12 +666,12 @@ cdef class AllEveryTime(Limiter):
         Limiter.__init__(self, app, pool, False, period_ms)
 
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
-        chunk_append(&state.held, event)
+        chunk_append(&state.buffered, event)
         return 0
 
     cdef int tick(self, LimiterState state, EventChunk* out) except -1:
-        while state.held.head is not NULL:
-            chunk_append(out, chunk_pop(&state.held))
+        while state.buffered.head is not NULL:
+            chunk_append(out, chunk_pop(&state.buffered))
         return 0
 
 
@@ -689,18 +689,18 @@ cdef class LastEveryTime(Limiter):
         Limiter.__init__(self, app, pool, grouped, period_ms)
 
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
-        cdef uint32_t slot = self.slot_of(event)
-        self.link(state, slot)
-        chunk_release(&self.cells[slot].rows, self.pool)
-        chunk_append(&self.cells[slot].rows, event)
+        cdef uint32_t group_id = self.group_of(event)
+        self.link(state, group_id)
+        chunk_release(&self.cells[group_id].rows, self.pool)
+        chunk_append(&self.cells[group_id].rows, event)
         return 0
 
     cdef int tick(self, LimiterState state, EventChunk* out) except -1:
-        cdef uint32_t slot
+        cdef uint32_t group_id
         while state.first:
-            slot = state.first - 1
-            chunk_append(out, chunk_pop(&self.cells[slot].rows))
-            self.unlink(state, slot)
+            group_id = state.first - 1
+            chunk_append(out, chunk_pop(&self.cells[group_id].rows))
+            self.unlink(state, group_id)
         return 0
 
 
@@ -721,8 +721,8 @@ cdef class FirstEveryTime(Limiter):
         self.time = time_ms
 
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
-        cdef uint32_t slot = self.slot_of(event)
-        cdef GroupCellC* cell = &self.cells[slot]
+        cdef uint32_t group_id = self.group_of(event)
+        cdef GroupCellC* cell = &self.cells[group_id]
         cdef int64_t now = now_ms(&self.app.frame)
         # Cells are linked in the order in which their events passed: those whose time is over are as if never seen.
         while state.first and now - self.cells[state.first - 1].value >= self.time:
@@ -730,7 +730,7 @@ cdef class FirstEveryTime(Limiter):
         if cell.linked:
             release(self.pool, event)
             return 0
-        self.link(state, slot)
+        self.link(state, group_id)
         cell.value = now
         chunk_append(out, event)
         return 0

@@ -74,26 +74,26 @@ cdef class SnapshotLimiter(Limiter):
         PyMem_Free(self.aggregated)
 
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
-        cdef uint32_t slot = self.slot_of(event)
-        cdef GroupCellC* cell = &self.cells[slot]
+        cdef uint32_t group_id = self.group_of(event)
+        cdef GroupCellC* cell = &self.cells[group_id]
         try:
             if self.picture == LATEST:
                 if event.type == CURRENT and not event.stamp:
-                    self.link(state, slot)
+                    self.link(state, group_id)
                     self.show(cell, event)
             elif self.picture == AGGREGATES:
-                self.take_aggregates(state, slot, event)
+                self.take_aggregates(state, group_id, event)
             elif event.type == CURRENT:
-                self.link(state, slot)
+                self.link(state, group_id)
                 cell.value += 1
-                event.group = slot + 1
+                event.group = group_id + 1
                 event.refs += 1
-                chunk_append(&state.held, event)
+                chunk_append(&state.buffered, event)
                 self.show(cell, event)
-            elif self.remove(state, slot, event):
+            elif self.remove(state, group_id, event):
                 cell.value -= 1
                 if cell.value == 0:
-                    self.unlink(state, slot)
+                    self.unlink(state, group_id)
                 else:
                     self.show(cell, event)
         finally:
@@ -110,34 +110,34 @@ cdef class SnapshotLimiter(Limiter):
         cell.latest = event
         return 0
 
-    cdef int take_aggregates(self, LimiterState state, uint32_t slot, EventC* event) except -1:
-        cdef GroupCellC* cell = &self.cells[slot]
+    cdef int take_aggregates(self, LimiterState state, uint32_t group_id, EventC* event) except -1:
+        cdef GroupCellC* cell = &self.cells[group_id]
         if event.type == CURRENT:
-            self.link(state, slot)
+            self.link(state, group_id)
             cell.value += 1
             return self.show(cell, event)
         if not self.grouped:
-            return self.unlink(state, slot)
+            return self.unlink(state, group_id)
         cell.value -= 1
         if cell.value <= 0:
-            return self.unlink(state, slot)
+            return self.unlink(state, group_id)
         return self.show(cell, event)
 
-    cdef bint remove(self, LimiterState state, uint32_t slot, EventC* event) except -1:
+    cdef bint remove(self, LimiterState state, uint32_t group_id, EventC* event) except -1:
         """Take the first row of a group that is equal to an event out; False: there is none."""
-        cdef EventC* row = state.held.head
+        cdef EventC* row = state.buffered.head
         cdef EventC* before = NULL
-        while row is not NULL and not (row.group == slot + 1 and self.equals(row, event)):
+        while row is not NULL and not (row.group == group_id + 1 and self.equals(row, event)):
             before = row
             row = row.next
         if row is NULL:
             return False
         if before is NULL:
-            state.held.head = row.next
+            state.buffered.head = row.next
         else:
             before.next = row.next
-        if state.held.tail is row:
-            state.held.tail = before
+        if state.buffered.tail is row:
+            state.buffered.tail = before
         row.next = NULL
         release(self.pool, row)
         return True
@@ -153,7 +153,7 @@ cdef class SnapshotLimiter(Limiter):
 
     cdef int reset(self, int64_t timestamp) except -1:
         """Remove all events: the window was reset."""
-        cdef LimiterState state = self.state_at_work()
+        cdef LimiterState state = self.current_state()
         return 0 if state is None or self.picture == LATEST else self.forget(state)
 
     cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1:
@@ -161,7 +161,7 @@ cdef class SnapshotLimiter(Limiter):
         cdef EventC* row
         Limiter.read_states(self, reader, n_groups)
         for state in self.states:
-            row = NULL if state is None else state.held.head
+            row = NULL if state is None else state.buffered.head
             while row is not NULL:
                 if row.group == 0 or row.group > self.capacity or not self.cells[row.group - 1].linked:
                     raise ValueError("snapshot is damaged: a row of a picture has no group")
@@ -176,11 +176,11 @@ cdef class SnapshotLimiter(Limiter):
         return self.arrange(out)
 
     cdef int show_latest(self, LimiterState state, EventChunk* out) except -1:
-        cdef uint32_t slot = state.first
+        cdef uint32_t group_id = state.first
         cdef EventC* latest
-        while slot:
-            latest = self.cells[slot - 1].latest
-            slot = self.cells[slot - 1].following
+        while group_id:
+            latest = self.cells[group_id - 1].latest
+            group_id = self.cells[group_id - 1].following
             if latest is not NULL:
                 chunk_append(out, copy_event(self.pool, latest))
                 if self.picture == LATEST:
@@ -189,7 +189,7 @@ cdef class SnapshotLimiter(Limiter):
 
     cdef int show_rows(self, LimiterState state, EventChunk* out) except -1:
         """Rows by age, of each group the oldest one only."""
-        cdef EventC* row = state.held.head
+        cdef EventC* row = state.buffered.head
         cdef GroupCellC* cell
         state.count += 1                   # marks the groups of this picture that were shown
         while row is not NULL:

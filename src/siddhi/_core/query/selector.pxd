@@ -49,12 +49,12 @@ cdef class Selector(Processor):
     cdef readonly QueryOutput output
     cdef bint waits_for(self, uint32_t slot) noexcept      # a row of the current chunk is to be put out under a group
     cdef uint32_t enter(self, EventC* event) except? 0xfffffffe
-    cdef EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL
+    cdef EventC* aggregate_event(self, EventC* event, uint32_t* group_id) except? NULL
     cdef EventC* select(self, EventC* event) except? NULL
     cdef int update(self, EventC* event) except -1
-    cdef int keep(self, EventC* out, uint32_t slot) except -1
-    cdef int keep_late(self, EventC* event, uint32_t slot) except -1
+    cdef int keep(self, EventC* out, uint32_t group_id) except -1
+    cdef int keep_late(self, EventC* event, uint32_t group_id) except -1
     cdef int select_late(self) except -1
-    cdef int grow(self, uint32_t slot) except -1
+    cdef int grow(self, uint32_t group_id) except -1
     cdef bint selects_by_column(self) noexcept
     cdef int arrange(self, EventChunk* chunk) except -1

@@ -5,7 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memset
 
 from siddhi._core.aggregate.aggregator cimport Aggregator, AggregatorStates
-from siddhi._core.aggregate.group cimport end_chunk, leave_group, slot_in
+from siddhi._core.aggregate.group cimport end_chunk, group_in, leave_group
 from siddhi._core.columnar.batch cimport BatchBuilder
 from siddhi._core.query.column cimport (
     COPY_OBJECT, aggregate_column, copy_column, make_columns, write_columns, write_row,
@@ -106,20 +106,20 @@ cdef class Selector(Processor):
         return 0
 
     cdef int process(self, EventC* event) except -1:
-        cdef uint32_t slot = 0
+        cdef uint32_t group_id = 0
         cdef EventC* out
         if self.late and event.type == CURRENT:
-            slot = self.enter(event)
+            group_id = self.enter(event)
             if self.has_aggregates:
                 self.update(event)
-            return self.keep_late(event, slot)
-        out = self.take_in(event, &slot)
+            return self.keep_late(event, group_id)
+        out = self.aggregate_event(event, &group_id)
         if out is not NULL:
-            self.keep(out, slot)
+            self.keep(out, group_id)
         return 0
 
     cdef int process_one(self, EventC* event) except -1:
-        cdef uint32_t slot = 0
+        cdef uint32_t group_id = 0
         cdef EventC* out
         cdef bint alone
         cdef BatchCallback sink
@@ -132,15 +132,15 @@ cdef class Selector(Processor):
             sink = columns_of(self.output)
             if sink is not None:
                 # Into the columns of the batch callback, without a record in between.
-                slot = self.enter(event)
+                group_id = self.enter(event)
                 write_row(self.columns, self.n_columns, event, &self.app.frame, sink.builder)
                 end_rows(sink)
                 return 0 if self.groups is None else end_chunk(self.groups)
-        out = self.take_in(event, &slot)
+        out = self.aggregate_event(event, &group_id)
         if out is NULL:
             return self.finish()
         if not alone:
-            self.keep(out, slot)
+            self.keep(out, group_id)
             return self.finish()
         if self.groups is not None:
             end_chunk(self.groups)
@@ -150,19 +150,19 @@ cdef class Selector(Processor):
         """Tell the frame about an event and its group; returns the group's slot."""
         cdef FrameC* frame = &self.app.frame
         frame.type = event.type
-        frame.group = slot_in(self.groups, event, frame) if self.groups is not None else frame.partition
+        frame.group = group_in(self.groups, event, frame) if self.groups is not None else frame.partition
         return frame.group
 
-    cdef inline EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL:
-        """Aggregate an event; return its output record, or NULL, and the slot of its group."""
+    cdef inline EventC* aggregate_event(self, EventC* event, uint32_t* group_id) except? NULL:
+        """Aggregate an event; return its output record, or NULL, and the id of its group."""
         cdef EventC* out = NULL
-        slot[0] = self.enter(event)
+        group_id[0] = self.enter(event)
         if (self.wants_current if event.type == CURRENT else self.wants_expired) and is_needed(self.output):
             out = self.select(event)
         elif self.has_aggregates:
             self.update(event)
         if event.type == EXPIRED and self.groups is not None:
-            leave_group(self.groups, slot[0])
+            leave_group(self.groups, group_id[0])
         return out
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
@@ -260,7 +260,7 @@ cdef class Selector(Processor):
                     self.columns[i].x, event, &self.app.frame, NULL if self.columns[i].accumulates else &unused)
         return 0
 
-    cdef int keep(self, EventC* out, uint32_t slot) except -1:
+    cdef int keep(self, EventC* out, uint32_t group_id) except -1:
         if self.mode == EACH:
             chunk_append(&self.out, out)
             self.last_timestamp = out.timestamp
@@ -269,26 +269,26 @@ cdef class Selector(Processor):
                 release(self.pool, self.last)
             self.last = out
         else:
-            if slot >= self.group_capacity or self.n_order >= self.group_capacity:
-                self.grow(max(slot, self.n_order))
-            if self.last_of_group[slot] is NULL:
-                self.order[self.n_order] = slot
+            if group_id >= self.group_capacity or self.n_order >= self.group_capacity:
+                self.grow(max(group_id, self.n_order))
+            if self.last_of_group[group_id] is NULL:
+                self.order[self.n_order] = group_id
                 self.n_order += 1
             else:
-                release(self.pool, self.last_of_group[slot])
-            self.last_of_group[slot] = out
+                release(self.pool, self.last_of_group[group_id])
+            self.last_of_group[group_id] = out
         return 0
 
-    cdef inline int keep_late(self, EventC* event, uint32_t slot) except -1:
+    cdef inline int keep_late(self, EventC* event, uint32_t group_id) except -1:
         if self.mode == LAST:
             self.last = event
             return 0
-        if slot >= self.group_capacity or self.n_order >= self.group_capacity:
-            self.grow(max(slot, self.n_order))
-        if self.last_of_group[slot] is NULL:
-            self.order[self.n_order] = slot
+        if group_id >= self.group_capacity or self.n_order >= self.group_capacity:
+            self.grow(max(group_id, self.n_order))
+        if self.last_of_group[group_id] is NULL:
+            self.order[self.n_order] = group_id
             self.n_order += 1
-        self.last_of_group[slot] = event
+        self.last_of_group[group_id] = event
         return 0
 
     cdef int select_late(self) except -1:
@@ -315,8 +315,8 @@ cdef class Selector(Processor):
             self.n_order = 0
         return 0
 
-    cdef int grow(self, uint32_t slot) except -1:
-        cdef Py_ssize_t capacity = max(16, 2 * self.group_capacity, <Py_ssize_t> slot + 1)
+    cdef int grow(self, uint32_t group_id) except -1:
+        cdef Py_ssize_t capacity = max(16, 2 * self.group_capacity, <Py_ssize_t> group_id + 1)
         cdef EventC** last = <EventC**> PyMem_Realloc(self.last_of_group, capacity * sizeof(EventC*))
         cdef uint32_t* order
         if last is NULL:

@@ -61,7 +61,7 @@ cdef class Layout:
 cdef class RecordBudget:
     cdef readonly Py_ssize_t most
     cdef readonly Py_ssize_t taken
-    cdef str told
+    cdef str message
     cdef object token
     cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes, bint is_first) except -1
     cdef int take_bytes(self, Py_ssize_t bytes_) except -1       # all of them, or MemoryError

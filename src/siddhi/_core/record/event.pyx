@@ -120,12 +120,12 @@ cdef class RecordBudget:
 
     Args:
         most: bytes.
-        told: message of the MemoryError that is raised where there are no more.
+        message: of the MemoryError that is raised where there are no more.
     """
 
-    def __init__(self, most, str told not None):
+    def __init__(self, most, str message not None):
         self.most = most
-        self.told = told
+        self.message = message
 
     def __enter__(self):
         self.token = _budget.set(self)
@@ -140,13 +140,13 @@ cdef class RecordBudget:
         if not is_first or self.most == 0:
             records = min(records, (self.most - self.taken) // record_bytes)
         if records < 1:
-            raise MemoryError(self.told)
+            raise MemoryError(self.message)
         self.taken += records * record_bytes
         return records
 
     cdef int take_bytes(self, Py_ssize_t bytes_) except -1:
         if bytes_ > self.most - self.taken:
-            raise MemoryError(self.told)
+            raise MemoryError(self.message)
         self.taken += bytes_
         return 0
 

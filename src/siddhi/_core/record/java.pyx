@@ -325,7 +325,7 @@ def text_of(value, int code):
 
 # --- numbers to text
 
-cdef int take_apart(const char* text, char* digits, int* exponent) noexcept:
+cdef int split_digits(const char* text, char* digits, int* exponent) noexcept:
     """Significant digits and exponent (of the first digit) of '123.45', '1e-05', ...; returns how many digits."""
     cdef int n = 0, i = 0, point = 0, power = 0
     cdef bint seen_point = False, negative_power
@@ -359,7 +359,7 @@ cdef int take_apart(const char* text, char* digits, int* exponent) noexcept:
     return n
 
 
-cdef str put_together(bint negative, const char* digits, int n, int exponent):
+cdef str join_digits(bint negative, const char* digits, int n, int exponent):
     cdef char text[48]
     cdef int at = 0, i, power
     if negative:
@@ -459,16 +459,16 @@ cdef str text_of_double(double value):
         return text_of_special(value)
     n = short_decimal(value, 1000000000000000, False, digits, &exponent)
     if n > 0:
-        return put_together(value < 0, digits, n, exponent)
+        return join_digits(value < 0, digits, n, exponent)
     text = PyOS_double_to_string(value, c'r', 0, 0, NULL)
-    n = take_apart(text, digits, &exponent)
+    n = split_digits(text, digits, &exponent)
     PyMem_Free(text)
     if n == 1:
         # Java has at least two digits, so it takes the nearest number of two: 4.9E-324, not 5.0E-324.
         text = PyOS_double_to_string(value, c'e', 1, 0, NULL)
-        n = take_apart(text, digits, &exponent)
+        n = split_digits(text, digits, &exponent)
         PyMem_Free(text)
-    return put_together(value < 0, digits, n, exponent)
+    return join_digits(value < 0, digits, n, exponent)
 
 
 cdef int next_up(char* digits, int n, int* exponent) noexcept:
@@ -495,10 +495,10 @@ cdef str text_of_float(float value):
         return text_of_special(value)
     n = short_decimal(value, 1000000, True, digits, &exponent)
     if n > 0:
-        return put_together(value < 0, digits, n, exponent)
+        return join_digits(value < 0, digits, n, exponent)
     for places in range(2, 10):
         text = PyOS_double_to_string(value, c'e', places - 1, 0, NULL)
-        n = take_apart(text, digits, &exponent)
+        n = split_digits(text, digits, &exponent)
         back = round_to_float(PyOS_string_to_double(text, NULL, NULL), text, strlen(text))
         PyMem_Free(text)
         if back == value:
@@ -508,10 +508,10 @@ cdef str text_of_float(float value):
             for i in range(n, places):
                 digits[i] = c'0'
             n = next_up(digits, places, &exponent)
-            found = put_together(value < 0, digits, n, exponent)
+            found = join_digits(value < 0, digits, n, exponent)
             if parse_float(found, &back) and back == value:
                 return found
-    return put_together(value < 0, digits, n, exponent)
+    return join_digits(value < 0, digits, n, exponent)
 
 
 cdef inline bint is_power_of_two(float value) noexcept:

@@ -113,7 +113,7 @@ cdef class Rows:                       # rows by bucket and group; owns a refere
     cdef KeyMap keys
     cdef EventC** rows                 # [capacity] by slot
     cdef Py_ssize_t capacity
-    cdef uint32_t slot_of(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe
+    cdef uint32_t id_of(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe
     cdef int clear(self) except -1
 
 cdef class Level:
@@ -160,7 +160,7 @@ cdef class Aggregation(Processor):
     cdef uint64_t key_of(self, const EventC* row, int64_t bucket, CellC* key) noexcept
     cdef int prepare(self, bint has_event=*) except -1
     cdef int roll(self, int64_t now) except -1
-    cdef int put_away(self, Level level) except -1
+    cdef int write_to_store(self, Level level) except -1
     cdef void stamp(self, Level level) noexcept
     cdef int flush(self, Level level, Level coarser) except -1
     cdef int merge_into(self, Rows rows, int64_t bucket, EventC* row) except -1
@@ -170,7 +170,7 @@ cdef class Aggregation(Processor):
 #
 # Answers are made for each question; they are records of their own, in the pool Fold.answers.
 
-cdef struct GateC:                 # what a group must equal for the condition to hold
+cdef struct KeyFilterC:                 # what a group must equal for the condition to hold
     int cell                       # of the group in the row
     int word
     uint64_t bit
@@ -188,14 +188,14 @@ cdef class AggregationSearch(Searchable):
     cdef int level                     # index of the level; -1: `per` tells
     cdef Executor per
     cdef object level_of
-    cdef tuple gate_executors
-    cdef GateC* gates
-    cdef int n_gates
+    cdef tuple key_filter_executors
+    cdef KeyFilterC* key_filters
+    cdef int n_key_filters
     cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out, bint waits=*) except -1
     cdef int set_waiting(self, bint waits) except -1
-    cdef bint open_gates(self, EventC* event, FrameC* frame) except -1
+    cdef bint evaluate_key_filters(self, EventC* event, FrameC* frame) except -1
     cdef bint passes(self, const EventC* row) noexcept
-    cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1
+    cdef int merge_stored(self, Rows rows, Level requested, records, int64_t start, int64_t end) except -1
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1
     cdef int gather(self, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1
     cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1

@@ -103,7 +103,7 @@ class AggregationSearch(Searchable):
         range_of: Callable[..., tuple[int, int]],
         per: int | Executor,
         level_of: Callable[[object], int],
-        gates: Sequence[tuple[int, Executor]] = (),
+        key_filters: Sequence[tuple[int, Executor]] = (),
     ) -> None: ...
     @property
     def aggregation(self) -> Aggregation: ...

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
 from siddhi._core.expression.executor cimport VARIABLE, Executor, evaluate_condition, evaluate_to_python
-from siddhi._core.index.hash_index cimport GOLDEN, MAX_WIDTH, NO_SLOT
+from siddhi._core.index.hash_index cimport GOLDEN, MAX_WIDTH, NO_ID
 from siddhi._core.record.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_release
 from siddhi._core.record.event cimport (
     BOOL, DOUBLE, EXPIRED, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, acquire, cell_to_python,
@@ -54,13 +54,13 @@ cdef class Rows:
         self.keys = KeyMap(types)
 
     def __dealloc__(self):
-        cdef uint32_t slot
+        cdef uint32_t row_id
         if self.keys is not None and self.rows is not NULL:
-            for slot in range(self.keys.slots()):
-                release(self.pool, self.rows[slot])
+            for row_id in range(self.keys.id_bound()):
+                release(self.pool, self.rows[row_id])
         PyMem_Free(self.rows)
 
-    cdef uint32_t slot_of(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe:
+    cdef uint32_t id_of(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe:
         """The slot of a key. Where it is new its row is still to be put there, before anything else happens."""
         cdef Py_ssize_t capacity
         cdef EventC** rows
@@ -74,9 +74,9 @@ cdef class Rows:
         return self.keys.insert(key, nulls, is_new)
 
     cdef int clear(self) except -1:
-        cdef uint32_t slot, n = self.keys.slots()
-        for slot in range(n):
-            release(self.pool, self.rows[slot])
+        cdef uint32_t row_id, n = self.keys.id_bound()
+        for row_id in range(n):
+            release(self.pool, self.rows[row_id])
         return self.keys.clear()
 
 
@@ -243,7 +243,7 @@ cdef class Aggregation(Processor):
         cdef CellC key[MAX_WIDTH]
         cdef Rows running = self.finest.running
         cdef uint64_t nulls = 0, hash = <uint64_t> bucket * GOLDEN
-        cdef uint32_t slot
+        cdef uint32_t row_id
         cdef uint32_t* hint
         cdef int i
         cdef bint is_new = False
@@ -253,7 +253,7 @@ cdef class Aggregation(Processor):
                 nulls |= (<uint64_t> 2) << i
             hash = (hash ^ event.body[self.sources[i].cell]) * GOLDEN
         hint = &self.hints[hash >> 56]
-        if not nulls and hint[0] < running.keys.slots():
+        if not nulls and hint[0] < running.keys.id_bound():
             row = running.rows[hint[0]]
             i = 0
             while i < self.n_groups and row.body[self.groups[i].cell] == event.body[self.sources[i].cell] and not (
@@ -264,17 +264,17 @@ cdef class Aggregation(Processor):
         key[0].l = bucket
         for i in range(self.n_groups):
             key[i + 1].bits = 0 if nulls >> (i + 1) & 1 else event.body[self.sources[i].cell]
-        slot = running.slot_of(key, nulls, &is_new)
+        row_id = running.id_of(key, nulls, &is_new)
         if is_new:
             try:
-                running.rows[slot] = self.make_row(event, bucket)
+                running.rows[row_id] = self.make_row(event, bucket)
             except BaseException:
-                running.keys.remove(slot)
+                running.keys.remove(row_id)
                 raise
             if self.due == NOT_ORDERED or self.due > self.finest.end:
                 self.order()
-        hint[0] = slot
-        return running.rows[slot]
+        hint[0] = row_id
+        return running.rows[row_id]
 
     cdef EventC* make_row(self, EventC* event, int64_t bucket) except NULL:
         cdef int i
@@ -327,7 +327,7 @@ cdef class Aggregation(Processor):
 
     cdef int flush(self, Level level, Level coarser) except -1:
         """Merge the running rows into the next level and give them to the table."""
-        cdef uint32_t slot
+        cdef uint32_t row_id
         cdef EventC* row
         cdef Rows running = level.running
         if self.purge is not None:
@@ -335,13 +335,13 @@ cdef class Aggregation(Processor):
         self.stamp(level)
         if level.store is not None:
             # First, because it may fail: then nothing has happened.
-            self.put_away(level)
-        for slot in range(running.keys.slots()):
-            row = running.rows[slot]
+            self.write_to_store(level)
+        for row_id in range(running.keys.id_bound()):
+            row = running.rows[row_id]
             if coarser is not None:
                 self.merge_into(coarser.running, self.bucket_of(coarser, (<CellC*> &row.body[self.time_cell]).l), row)
-        for slot in range(running.keys.slots() if level.store is None else 0):
-            row = running.rows[slot]
+        for row_id in range(running.keys.id_bound() if level.store is None else 0):
+            row = running.rows[row_id]
             if row.flags == 0 and row.refs == 1:
                 level.table.insert(row)
             else:
@@ -355,27 +355,27 @@ cdef class Aggregation(Processor):
 
     cdef void stamp(self, Level level) noexcept:
         """Write the time of the roll-up into the running rows, where it is not that of their bucket."""
-        cdef uint32_t slot
+        cdef uint32_t row_id
         cdef Rows running = level.running
         cdef int first = self.fold.pool.layout.words
         if self.by is not None:
-            for slot in range(running.keys.slots()):
-                (<CellC*> &running.rows[slot].body[first]).l = level.start
+            for row_id in range(running.keys.id_bound()):
+                (<CellC*> &running.rows[row_id].body[first]).l = level.start
 
-    cdef int put_away(self, Level level) except -1:
+    cdef int write_to_store(self, Level level) except -1:
         """Give the running rows to a store."""
-        cdef uint32_t slot
+        cdef uint32_t row_id
         cdef Rows running = level.running
         cdef int first = self.fold.pool.layout.words
-        records = [event_to_tuple(running.rows[slot], self.fold.pool.layout) for slot in range(running.keys.slots())]
-        buckets = {(<CellC*> &running.rows[slot].body[first]).l for slot in range(running.keys.slots())}
+        records = [event_to_tuple(running.rows[row_id], self.fold.pool.layout) for row_id in range(running.keys.id_bound())]
+        buckets = {(<CellC*> &running.rows[row_id].body[first]).l for row_id in range(running.keys.id_bound())}
         level.store.replace(sorted(buckets), records)
         return 0
 
     cdef int prepare(self, bint has_event=False) except -1:
         """Know what stores hold, before rows are read or rolled up."""
         if self.unprepared:
-            take_up(self, now_ms(&self.app.frame), has_event)
+            start_from_store(self, now_ms(&self.app.frame), has_event)
         elif self.resumed:
             reconcile(self, now_ms(&self.app.frame))
         return 0
@@ -397,19 +397,19 @@ cdef class Aggregation(Processor):
         cdef CellC key[MAX_WIDTH]
         cdef bint is_new = False
         cdef uint64_t nulls = self.key_of(row, bucket, key)
-        cdef uint32_t slot = rows.slot_of(key, nulls, &is_new)
+        cdef uint32_t row_id = rows.id_of(key, nulls, &is_new)
         cdef EventC* own
         if is_new:
             try:
                 own = self.fold.clone(row)
             except BaseException:
-                rows.keys.remove(slot)
+                rows.keys.remove(row_id)
                 raise
             own.timestamp = bucket
             (<CellC*> &own.body[self.time_cell]).l = bucket
-            rows.rows[slot] = own
+            rows.rows[row_id] = own
             return 0
-        return self.fold.merge(rows.rows[slot], row)
+        return self.fold.merge(rows.rows[row_id], row)
 
     # --- time
 

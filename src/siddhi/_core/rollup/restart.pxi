@@ -90,23 +90,23 @@ cdef int replace(Aggregation self, int at, Rows rows, int64_t start, list levels
     """Store the rows of a bucket in place of those of their groups, which the next coarser level has to make again."""
     cdef Level level = <Level> self.levels[at], coarser
     cdef Rows groups
-    cdef uint32_t slot
+    cdef uint32_t row_id
     cdef int first = self.fold.pool.layout.words
     if not rows.keys.size:
         return 0
     if self.by is not None:
-        for slot in range(rows.keys.slots()):
-            (<CellC*> &rows.rows[slot].body[first]).l = start
+        for row_id in range(rows.keys.id_bound()):
+            (<CellC*> &rows.rows[row_id].body[first]).l = start
     level.store.exchange(start, [
-        event_to_tuple(rows.rows[slot], self.fold.pool.layout) for slot in range(rows.keys.slots())
+        event_to_tuple(rows.rows[row_id], self.fold.pool.layout) for row_id in range(rows.keys.id_bound())
     ])
     if at + 1 == len(self.levels):
         return 0
     coarser = <Level> self.levels[at + 1]
     groups, opened = (coarser.running, coarser.start) if levels is None else levels[at + 1][:2]
     if opened < coarser.until:
-        for slot in range(rows.keys.slots()):
-            touch(self, coarser, groups, rows.rows[slot])
+        for row_id in range(rows.keys.id_bound()):
+            touch(self, coarser, groups, rows.rows[row_id])
     return 0
 
 
@@ -124,7 +124,7 @@ cdef Rows left_alone(Aggregation self, int at, int64_t start, int64_t end):
     cdef Rows made = new_rows(self), standing = new_rows(self)
     cdef EventC* row
     cdef CellC key[MAX_WIDTH]
-    cdef uint32_t slot
+    cdef uint32_t row_id
     cdef int64_t bucket
     # With `by` the first of a row's values, the time of the roll-up, is another in each level.
     cdef int since = 0 if self.by is None else 1
@@ -134,8 +134,8 @@ cdef Rows left_alone(Aggregation self, int at, int64_t start, int64_t end):
         row = record_of(record, self.fold.pool, self.fold.pool.layout)
         try:
             bucket = (<CellC*> &row.body[self.time_cell]).l
-            slot = made.keys.find(key, self.key_of(row, bucket, key))
-            if slot == NO_SLOT or (event_to_tuple(made.rows[slot], self.fold.pool.layout)[since:]
+            row_id = made.keys.find(key, self.key_of(row, bucket, key))
+            if row_id == NO_ID or (event_to_tuple(made.rows[row_id], self.fold.pool.layout)[since:]
                                    != event_to_tuple(row, self.fold.pool.layout)[since:]):
                 self.merge_into(standing, bucket, row)
         finally:
@@ -167,15 +167,15 @@ cdef int anew(Aggregation self, int at, Rows touched, Rows remade, Rows tail) ex
     """
     cdef Level level = <Level> self.levels[at], finer
     cdef Rows below, below_remade, below_tail
-    cdef uint32_t slot
+    cdef uint32_t row_id
     cdef EventC* row
     cdef int first = self.fold.pool.layout.words
     cdef int64_t rolled
     cdef bint is_open = True
     cdef list records = []
     if at == 0:
-        for slot in range(level.running.keys.slots()):
-            row = level.running.rows[slot]
+        for row_id in range(level.running.keys.id_bound()):
+            row = level.running.rows[row_id]
             self.merge_into(touched, (<CellC*> &row.body[self.time_cell]).l, row)
             self.merge_into(remade, (<CellC*> &row.body[self.time_cell]).l, row)
         return 0
@@ -183,10 +183,10 @@ cdef int anew(Aggregation self, int at, Rows touched, Rows remade, Rows tail) ex
     below, below_remade, below_tail = new_rows(self), new_rows(self), new_rows(self)
     anew(self, at - 1, below, below_remade, below_tail)
     if level.start < level.until:
-        for slot in range(level.running.keys.slots()):
-            touch(self, level, touched, level.running.rows[slot])
-        for slot in range(below.keys.slots()):
-            touch(self, level, touched, below.rows[slot])
+        for row_id in range(level.running.keys.id_bound()):
+            touch(self, level, touched, level.running.rows[row_id])
+        for row_id in range(below.keys.id_bound()):
+            touch(self, level, touched, below.rows[row_id])
         if touched.keys.size:
             records += finer.store.rolled(level.start, level.end)
     records += finer.store.since(None if level.until == NEVER else level.until)
@@ -209,9 +209,9 @@ cdef int anew(Aggregation self, int at, Rows touched, Rows remade, Rows tail) ex
 
 cdef int share_all(Aggregation self, Level level, int64_t rolled, Rows rows, Rows touched, Rows remade,
                    Rows tail) except -1:
-    cdef uint32_t slot
-    for slot in range(rows.keys.slots()):
-        share(self, level, rolled, rows.rows[slot], touched, remade, tail)
+    cdef uint32_t row_id
+    for row_id in range(rows.keys.id_bound()):
+        share(self, level, rolled, rows.rows[row_id], touched, remade, tail)
     return 0
 
 
@@ -229,7 +229,7 @@ cdef int share(Aggregation self, Level level, int64_t rolled, EventC* row, Rows 
 cdef bint has_row(Aggregation self, Rows rows, const EventC* row, int64_t bucket) except -1:
     """Whether there is a row of this bucket and the group of another one."""
     cdef CellC key[MAX_WIDTH]
-    return rows.keys.find(key, self.key_of(row, bucket, key)) != NO_SLOT
+    return rows.keys.find(key, self.key_of(row, bucket, key)) != NO_ID
 
 
 cdef Rows new_rows(Aggregation self):
@@ -302,12 +302,12 @@ cdef int store_bucket(Aggregation self, Level level, int64_t start) except -1:
     if level.running.keys.size:
         level.start = start
         self.stamp(level)
-        self.put_away(level)
+        self.write_to_store(level)
         level.running.clear()
     return 0
 
 
-cdef int take_up(Aggregation self, int64_t now, bint has_event) except -1:
+cdef int start_from_store(Aggregation self, int64_t now, bint has_event) except -1:
     """Begin with what is stored: because the first event has come, or somebody asks before."""
     rolled_up(self)
     if has_event:

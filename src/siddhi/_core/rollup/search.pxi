@@ -22,7 +22,7 @@ cdef class AggregationSearch(Searchable):
     """
 
     def __init__(self, Aggregation aggregation not None, int slot, Executor condition, tuple within not None, range_of,
-                 per not None, level_of, gates=()):
+                 per not None, level_of, key_filters=()):
         cdef int i, number
         cdef Executor executor
         self.aggregation = aggregation
@@ -36,17 +36,17 @@ cdef class AggregationSearch(Searchable):
         else:
             self.first = within[0]
             self.second = within[1] if len(within) > 1 else None
-        self.gate_executors = tuple([value for _, value in gates])
-        self.gates = <GateC*> PyMem_Malloc(max(1, len(gates)) * sizeof(GateC))
-        if self.gates is NULL:
+        self.key_filter_executors = tuple([value for _, value in key_filters])
+        self.key_filters = <KeyFilterC*> PyMem_Malloc(max(1, len(key_filters)) * sizeof(KeyFilterC))
+        if self.key_filters is NULL:
             raise MemoryError
-        for i, (number, executor) in enumerate(gates):
-            self.gates[i].cell = aggregation.groups[number].cell
-            self.gates[i].word = aggregation.groups[number].word
-            self.gates[i].bit = aggregation.groups[number].bit
-            self.gates[i].code = executor.type
-            self.gates[i].x = &executor.c
-        self.n_gates = len(gates)
+        for i, (number, executor) in enumerate(key_filters):
+            self.key_filters[i].cell = aggregation.groups[number].cell
+            self.key_filters[i].word = aggregation.groups[number].word
+            self.key_filters[i].bit = aggregation.groups[number].bit
+            self.key_filters[i].code = executor.type
+            self.key_filters[i].x = &executor.c
+        self.n_key_filters = len(key_filters)
         self.level = -1
         if isinstance(per, int):
             self.level = per
@@ -54,7 +54,7 @@ cdef class AggregationSearch(Searchable):
             self.per = per
 
     def __dealloc__(self):
-        PyMem_Free(self.gates)
+        PyMem_Free(self.key_filters)
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef EventChunk answers
@@ -90,7 +90,7 @@ cdef class AggregationSearch(Searchable):
             at = self.level_of(evaluate_to_python(self.per, event, frame))
         chunk_clear(&made)
         try:
-            if self.open_gates(event, frame):
+            if self.evaluate_key_filters(event, frame):
                 self.set_waiting(waits)
                 try:
                     self.gather(at, within[0], within[1], frame, &made)
@@ -122,46 +122,46 @@ cdef class AggregationSearch(Searchable):
                 level.store.set_waiting(waits)
         return 0
 
-    cdef bint open_gates(self, EventC* event, FrameC* frame) except -1:
+    cdef bint evaluate_key_filters(self, EventC* event, FrameC* frame) except -1:
         """Find out what groups must equal; False where nothing does (null)."""
         cdef int i, status
-        cdef GateC* gate
-        for i in range(self.n_gates):
-            gate = &self.gates[i]
-            gate.value.bits = 0
-            status = gate.x.fn(gate.x, event, frame, &gate.value)
+        cdef KeyFilterC* key_filter
+        for i in range(self.n_key_filters):
+            key_filter = &self.key_filters[i]
+            key_filter.value.bits = 0
+            status = key_filter.x.fn(key_filter.x, event, frame, &key_filter.value)
             if status == NULL_VALUE:
                 return False
         return True
 
     cdef bint passes(self, const EventC* row) noexcept:
         cdef int i
-        cdef GateC* gate
+        cdef KeyFilterC* key_filter
         cdef const CellC* cell
-        for i in range(self.n_gates):
-            gate = &self.gates[i]
-            if row.body[gate.word] & gate.bit:
+        for i in range(self.n_key_filters):
+            key_filter = &self.key_filters[i]
+            if row.body[key_filter.word] & key_filter.bit:
                 return False
-            cell = <const CellC*> &row.body[gate.cell]
-            if gate.code == STRING:
-                if cell.o != gate.value.o and not siddhi_same_text(cell.o, gate.value.o):
+            cell = <const CellC*> &row.body[key_filter.cell]
+            if key_filter.code == STRING:
+                if cell.o != key_filter.value.o and not siddhi_same_text(cell.o, key_filter.value.o):
                     return False
-            elif gate.code == LONG:
-                if cell.l != gate.value.l:
+            elif key_filter.code == LONG:
+                if cell.l != key_filter.value.l:
                     return False
-            elif cell.i != gate.value.i:
+            elif cell.i != key_filter.value.i:
                 return False
         return True
 
     cdef int gather(self, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1:
         """The rows of a level whose buckets begin in [start, end)."""
         cdef Aggregation aggregation = self.aggregation
-        cdef Level asked = <Level> aggregation.levels[at]
+        cdef Level requested = <Level> aggregation.levels[at]
         cdef Level level
-        cdef Table table = asked.table
-        cdef Rows rows = Rows(aggregation.fold.pool, asked.running.keys.types)
+        cdef Table table = requested.table
+        cdef Rows rows = Rows(aggregation.fold.pool, requested.running.keys.types)
         cdef int64_t bucket
-        cdef uint32_t number = NO_ROW if table is None else table.first, slot
+        cdef uint32_t number = NO_ROW if table is None else table.first, row_id
         cdef int i
         # Older rows first: of equal times, what came later is the latest.
         while number != NO_ROW:
@@ -169,71 +169,71 @@ cdef class AggregationSearch(Searchable):
             if start <= bucket < end and self.passes(table.rows[number].event):
                 aggregation.merge_into(rows, bucket, table.rows[number].event)
             number = table.rows[number].next
-        if asked.store is not None:
+        if requested.store is not None:
             aggregation.prepare()
             if aggregation.shared:
                 self.gather_of_nodes(rows, at, start, end)
             elif aggregation.replaying:
                 return self.gather_anew(rows, at, start, end, frame, out)
             else:
-                self.merge_stored(rows, asked, asked.store.within(start, end), start, end)
+                self.merge_stored(rows, requested, requested.store.within(start, end), start, end)
         for i in range(at, at if aggregation.shared else -1, -1):
             level = <Level> aggregation.levels[i]
-            for slot in range(level.running.keys.slots()):
-                bucket = (<CellC*> &level.running.rows[slot].body[aggregation.time_cell]).l
+            for row_id in range(level.running.keys.id_bound()):
+                bucket = (<CellC*> &level.running.rows[row_id].body[aggregation.time_cell]).l
                 if i < at:
-                    bucket = aggregation.bucket_of(asked, bucket)
-                if start <= bucket < end and self.passes(level.running.rows[slot]):
-                    aggregation.merge_into(rows, bucket, level.running.rows[slot])
+                    bucket = aggregation.bucket_of(requested, bucket)
+                if start <= bucket < end and self.passes(level.running.rows[row_id]):
+                    aggregation.merge_into(rows, bucket, level.running.rows[row_id])
         return self.finish(rows, frame, out)
 
     cdef int finish(self, Rows rows, FrameC* frame, EventChunk* out) except -1:
-        cdef uint32_t slot
+        cdef uint32_t row_id
         cdef Aggregation aggregation = self.aggregation
-        for slot in range(rows.keys.slots()):
+        for row_id in range(rows.keys.id_bound()):
             chunk_append(out, aggregation.fold.finish(
-                rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l, frame))
+                rows.rows[row_id], (<CellC*> &rows.rows[row_id].body[aggregation.time_cell]).l, frame))
         return 0
 
     cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, FrameC* frame,
                          EventChunk* out) except -1:
         """Search during a replay: unfinished rows replace the stored rows of their groups."""
         cdef Aggregation aggregation = self.aggregation
-        cdef Level asked = <Level> aggregation.levels[at]
+        cdef Level requested = <Level> aggregation.levels[at]
         cdef EventPool pool = aggregation.fold.pool
         cdef EventC* row
         cdef Rows touched = Rows(pool, rows.keys.types)
         cdef Rows remade = Rows(pool, rows.keys.types)
         cdef Rows tail = Rows(pool, rows.keys.types)
         cdef Rows more
-        cdef uint32_t slot
+        cdef uint32_t row_id
         cdef int64_t bucket
         anew(aggregation, at, touched, remade, tail)
-        for record in asked.store.within(start, end):
+        for record in requested.store.within(start, end):
             row = record_of(record, pool, pool.layout)
             try:
                 bucket = (<CellC*> &row.body[aggregation.time_cell]).l
-                if self.passes(row) and not ((<CellC*> &row.body[pool.layout.words]).l == asked.start
+                if self.passes(row) and not ((<CellC*> &row.body[pool.layout.words]).l == requested.start
                                              and has_row(aggregation, touched, row, bucket)):
                     aggregation.merge_into(rows, bucket, row)
             finally:
                 release(pool, row)
         for more in (remade, tail):
-            for slot in range(more.keys.slots()):
-                bucket = (<CellC*> &more.rows[slot].body[aggregation.time_cell]).l
-                if start <= bucket < end and self.passes(more.rows[slot]):
-                    aggregation.merge_into(rows, bucket, more.rows[slot])
+            for row_id in range(more.keys.id_bound()):
+                bucket = (<CellC*> &more.rows[row_id].body[aggregation.time_cell]).l
+                if start <= bucket < end and self.passes(more.rows[row_id]):
+                    aggregation.merge_into(rows, bucket, more.rows[row_id])
         return self.finish(rows, frame, out)
 
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1:
         """The stored rows of all nodes: of the level, and of finer ones what the node it is of has not rolled up yet. What
         nodes store in the meantime is left out, so that nothing is there twice."""
         cdef Aggregation aggregation = self.aggregation
-        cdef Level asked = <Level> aggregation.levels[at], level = asked
+        cdef Level requested = <Level> aggregation.levels[at], level = requested
         cdef int i, length
         cdef dict starts = {}
-        newest = asked.store.newest_of_nodes()
-        self.merge_stored(rows, asked, asked.store.within(start, end, newest), start, end)
+        newest = requested.store.newest_of_nodes()
+        self.merge_stored(rows, requested, requested.store.within(start, end, newest), start, end)
         for i in range(at - 1, -1, -1):
             length = level.length
             for node, time in newest.items():
@@ -242,10 +242,10 @@ cdef class AggregationSearch(Searchable):
                 starts[node] = max(over, starts.get(node, over))
             level = <Level> aggregation.levels[i]
             newest = level.store.newest_of_nodes()
-            self.merge_stored(rows, asked, level.store.between(starts, newest), start, end)
+            self.merge_stored(rows, requested, level.store.between(starts, newest), start, end)
         return 0
 
-    cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1:
+    cdef int merge_stored(self, Rows rows, Level requested, records, int64_t start, int64_t end) except -1:
         """Merge rows that a store gave into the buckets of a level, those that begin in [start, end)."""
         cdef Aggregation aggregation = self.aggregation
         cdef EventPool pool = aggregation.fold.pool
@@ -254,7 +254,7 @@ cdef class AggregationSearch(Searchable):
         for record in records:
             row = record_of(record, pool, pool.layout)
             try:
-                bucket = aggregation.bucket_of(asked, (<CellC*> &row.body[aggregation.time_cell]).l)
+                bucket = aggregation.bucket_of(requested, (<CellC*> &row.body[aggregation.time_cell]).l)
                 if start <= bucket < end and self.passes(row):
                     aggregation.merge_into(rows, bucket, row)
             finally:

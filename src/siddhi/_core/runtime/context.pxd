@@ -41,7 +41,7 @@ cdef struct TimerC:
     void* target                   # a Timed, owned
     uint32_t partition
 
-cdef struct FrontC:                # how far those timers have come that one move of the playback clock makes due
+cdef struct ClockMoveC:                # how far those timers have come that one move of the playback clock makes due
     int64_t since                  # the clock before the move
     int64_t goal                   # the clock behind it
     unsigned long long rank        # of the step furthest behind of those that had a turn, 0: none had
@@ -60,7 +60,7 @@ cdef class AppContext:
     cdef Py_ssize_t n_timers
     cdef Py_ssize_t timer_capacity
     cdef uint64_t timer_order
-    cdef FrontC front
+    cdef ClockMoveC clock_move
     cdef readonly bint exact               # playback: a timer runs at its own time, not at that of the event behind it
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
     cdef object interrupt                  # a KeyboardInterrupt that is put off, see put_off()
@@ -73,7 +73,7 @@ cdef class AppContext:
     cdef bint closed                       # shut down: no timers any more
     cdef public int64_t most_ticks         # of one periodic timer in one move of the clock, see left_out()
     cdef unsigned int n_fired
-    cdef int64_t told_of                   # the move of which the log knows that ticks were left out
+    cdef int64_t reported_goal                   # the move of which the log knows that ticks were left out
     cdef readonly dict meters              # (kind, name, operation) -> OperationMeter
     cdef readonly bint measuring
     cdef list retired                      # junctions that tidy up when no delivery is on its way
@@ -92,11 +92,11 @@ cdef class AppContext:
     cdef TimerC take_first(self) noexcept
     cdef int fire_by_step(self, int64_t now) except -1
     cdef int run(self, TimerC timer) except -1
-    cdef int look_at_signals(self) except -1
-    cdef int put_off(self, object interrupt) except -1
-    cdef int raise_put_off(self) except -1
+    cdef int check_signals(self) except -1
+    cdef int defer_interrupt(self, object interrupt) except -1
+    cdef int raise_deferred(self) except -1
     cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1
-    cdef int tell_left_out(self, int64_t since, object timer, int64_t first) except -1
+    cdef int warn_left_out(self, int64_t since, object timer, int64_t first) except -1
     cdef int report(self, object origin, object events) except -1   # handle the exception that is set
 
 cdef inline int advance(AppContext app, int64_t timestamp) except -1:
@@ -110,8 +110,8 @@ cdef inline int advance(AppContext app, int64_t timestamp) except -1:
 
 cdef inline bint is_far(AppContext app, int64_t due, int64_t period) noexcept:
     """Whether the current move of the clock makes `most_ticks` of a timer due behind the one at `due`."""
-    return due < app.front.goal and period > 0 and (
-        <uint64_t> app.front.goal - <uint64_t> due) // <uint64_t> period >= <uint64_t> app.most_ticks
+    return due < app.clock_move.goal and period > 0 and (
+        <uint64_t> app.clock_move.goal - <uint64_t> due) // <uint64_t> period >= <uint64_t> app.most_ticks
 
 cdef inline int64_t left_out(AppContext app, int64_t due, int64_t period) except? -1:
     """By how many ms, whole periods, a periodic timer goes on behind `due`.
@@ -126,7 +126,7 @@ cdef inline int64_t next_tick_of(AppContext app, int64_t when, int64_t period) e
     cdef int64_t due = later(when, period)
     return due + left_out(app, due, period)
 
-cdef inline FrameC set_frame_aside(AppContext app) noexcept:
+cdef inline FrameC save_frame(AppContext app) noexcept:
     """Return the frame of the running chunk, for an entry from inside it (a function or callback that sends). It starts
     like one from outside; put_frame_back() restores the frame of the running chunk."""
     cdef FrameC frame = app.frame
@@ -137,7 +137,7 @@ cdef inline FrameC set_frame_aside(AppContext app) noexcept:
     app.frame.group = 0
     return frame
 
-cdef inline void put_frame_back(AppContext app, const FrameC* frame) noexcept:
+cdef inline void restore_frame(AppContext app, const FrameC* frame) noexcept:
     cdef int64_t clock = app.frame.clock
     cdef bint playback = app.frame.playback
     app.frame = frame[0]

@@ -77,7 +77,7 @@ cdef class AppContext:
         self.depth_limit = UNCHECKED_DEPTH
         self.wiring = 1
         self.most_ticks = MOST_TICKS
-        self.front.goal = self.told_of = INT64_MIN
+        self.clock_move.goal = self.reported_goal = INT64_MIN
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -150,11 +150,11 @@ cdef class AppContext:
         cdef FrameC frame
         cdef int64_t time = read_instant(timestamp, "time")
         with self.lock:
-            frame = set_frame_aside(self)
+            frame = save_frame(self)
             try:
                 advance(self, time)
             finally:
-                put_frame_back(self, &frame)
+                restore_frame(self, &frame)
 
     def latest_awaited(self):
         """Due time in ms of the last timer that something waits for; None: for none."""
@@ -245,53 +245,53 @@ cdef class AppContext:
     cdef int advance_exactly(self, int64_t timestamp) except -1:
         """Each timer runs at its own time; what it makes due before the end has its turn in time order, too."""
         cdef int64_t due
-        cdef FrontC front = self.front
-        self.front.rank = 0
-        self.front.goal = timestamp
+        cdef ClockMoveC clock_move = self.clock_move
+        self.clock_move.rank = 0
+        self.clock_move.goal = timestamp
         try:
             while self.n_timers and (self.timers[0].when <= timestamp or self.timers[0].when <= self.frame.clock):
-                self.look_at_signals()
+                self.check_signals()
                 due = self.timers[0].when
                 if due <= FIRST_INSTANT and self.frame.clock == 0:
                     due = timestamp            # time begins with the first event
                 if due > self.frame.clock:
                     self.frame.clock = due
-                    self.front.rank = 0
+                    self.clock_move.rank = 0
                 if due == self.frame.clock:    # what was ordered too late has no place in the order
                     self.take_turn(&self.timers[0])
                 self.run(self.take_first())
         finally:
-            self.front = front
+            self.clock_move = clock_move
         if timestamp > self.frame.clock:
             self.frame.clock = timestamp
         return 0
 
     cdef int fire(self, int64_t now, int64_t since) except -1:
         # A timer's consequences may move the clock (a callback that sends): the outer loop goes on with what is due.
-        cdef FrontC front = self.front
-        self.front.rank = 0
-        self.front.since = since
-        self.front.goal = now
+        cdef ClockMoveC clock_move = self.clock_move
+        self.clock_move.rank = 0
+        self.clock_move.since = since
+        self.clock_move.goal = now
         try:
             while self.n_timers and self.timers[0].when <= now:
                 if self.frame.playback and self.several_due(now):
                     self.fire_by_step(now)
                 else:
                     self.take_turn(&self.timers[0])
-                    self.look_at_signals()
+                    self.check_signals()
                     self.run(self.take_first())
                 if self.frame.playback and self.frame.clock > now:
-                    self.front.goal = now = self.frame.clock
+                    self.clock_move.goal = now = self.frame.clock
         finally:
-            self.front = front
+            self.clock_move = clock_move
         return 0
 
-    cdef inline int look_at_signals(self) except -1:
+    cdef inline int check_signals(self) except -1:
         """Between two timers, now and then: a move of the clock may take long, and Ctrl-C is heard here only."""
         self.n_fired += 1
         return 0 if self.n_fired & 63 else PyErr_CheckSignals()
 
-    cdef int put_off(self, object interrupt) except -1:
+    cdef int defer_interrupt(self, object interrupt) except -1:
         """Keep a KeyboardInterrupt that came out of a callback or function until all receivers have seen the same rows of
         the current batch."""
         if not self.in_batch:
@@ -300,29 +300,29 @@ cdef class AppContext:
             self.interrupt = interrupt
         return 0
 
-    cdef int raise_put_off(self) except -1:
+    cdef int raise_deferred(self) except -1:
         if self.interrupt is not None:
             interrupt, self.interrupt = self.interrupt, None
             raise interrupt
         return 0
 
     cdef void take_turn(self, const TimerC* timer) noexcept:
-        cdef FrontC* front = &self.front
+        cdef ClockMoveC* clock_move = &self.clock_move
         cdef unsigned long long rank = (<Timed> timer.target).rank
-        if rank > front.rank or (rank == front.rank and (
-                timer.when > front.when or (timer.when == front.when and timer.partition > front.partition))):
-            front.rank = rank
-            front.when = timer.when
-            front.partition = timer.partition
+        if rank > clock_move.rank or (rank == clock_move.rank and (
+                timer.when > clock_move.when or (timer.when == clock_move.when and timer.partition > clock_move.partition))):
+            clock_move.rank = rank
+            clock_move.when = timer.when
+            clock_move.partition = timer.partition
 
     cdef int64_t had_turns(self, Timed step) noexcept:
         cdef int64_t now = now_ms(&self.frame)
-        if not self.frame.playback or step.rank < self.front.rank or self.front.rank == 0:
+        if not self.frame.playback or step.rank < self.clock_move.rank or self.clock_move.rank == 0:
             return now
-        if step.rank > self.front.rank:
-            return now - 1 if self.exact else self.front.since
+        if step.rank > self.clock_move.rank:
+            return now - 1 if self.exact else self.clock_move.since
         # Its own timers are at it: keys that are due at one time come in the order of their slots.
-        return self.front.when if self.frame.partition <= self.front.partition else self.front.when - 1
+        return self.clock_move.when if self.frame.partition <= self.clock_move.partition else self.clock_move.when - 1
 
     cdef bint several_due(self, int64_t now) noexcept:
         return ((self.n_timers > 1 and self.timers[1].when <= now)
@@ -353,7 +353,7 @@ cdef class AppContext:
                     heappush(due, entry)
                 if not due:
                     return 0
-                self.look_at_signals()
+                self.check_signals()
                 entry = heappop(due)
                 timer.target = <void*> entry[4]
                 timer.when = entry[1]
@@ -381,30 +381,30 @@ cdef class AppContext:
             self.handle(error, "timer", [])
         finally:
             self.frame.partition = partition
-        return self.raise_put_off()
+        return self.raise_deferred()
 
     cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1:
         """The ms between a tick and the first of the last `most_ticks` by the goal."""
-        cdef uint64_t ticks = (<uint64_t> self.front.goal - <uint64_t> due) // <uint64_t> period + 1
+        cdef uint64_t ticks = (<uint64_t> self.clock_move.goal - <uint64_t> due) // <uint64_t> period + 1
         ticks -= <uint64_t> self.most_ticks
         cdef int64_t skipped = <int64_t> (ticks * <uint64_t> period)
-        self.tell_left_out(due - period, f"a timer that fires every {period} ms", due + skipped)
+        self.warn_left_out(due - period, f"a timer that fires every {period} ms", due + skipped)
         return skipped
 
-    cdef int tell_left_out(self, int64_t since, object timer, int64_t first) except -1:
+    cdef int warn_left_out(self, int64_t since, object timer, int64_t first) except -1:
         """Warn, once per move of the clock, that of a timer only the ticks from `first` on are run."""
-        if self.told_of != self.front.goal:
-            self.told_of = self.front.goal
+        if self.reported_goal != self.clock_move.goal:
+            self.reported_goal = self.clock_move.goal
             logger.warning(
                 "app '%s': time went on from %d to %d at once, which is more than %d ticks of %s: those before %d were left "
-                "out", self.name, since, self.front.goal, self.most_ticks, timer, first)
+                "out", self.name, since, self.clock_move.goal, self.most_ticks, timer, first)
         return 0
 
     cdef int report(self, object origin, object events) except -1:
         try:
             leave()
         except KeyboardInterrupt as interrupt:
-            self.put_off(interrupt)
+            self.defer_interrupt(interrupt)
         except Exception as error:
             if self.passes_on(error):
                 raise error

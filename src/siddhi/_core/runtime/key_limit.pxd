@@ -15,7 +15,7 @@ cdef enum OnFull:
     LOG = 2                        # the row is left out
 
 cdef struct UseC:                  # of a key, by slot
-    uint32_t previous              # towards the oldest; NO_SLOT: none
+    uint32_t previous              # towards the oldest; NO_ID: none
     uint32_t next
     int64_t time                   # of its last use, ms
     uint8_t listed
@@ -31,12 +31,12 @@ cdef class KeyLimit:
     cdef Py_ssize_t warn_at                # 0: has been done
     cdef UseC* uses                        # [capacity]
     cdef Py_ssize_t capacity
-    cdef uint32_t oldest                   # NO_SLOT: the list is empty
+    cdef uint32_t oldest                   # NO_ID: the list is empty
     cdef uint32_t newest
-    cdef int use(self, uint32_t slot, int64_t now) except -1           # makes it the newest
-    cdef void unlist(self, uint32_t slot) noexcept                     # in use, or gone
+    cdef int use(self, uint32_t key_id, int64_t now) except -1           # makes it the newest
+    cdef void unlist(self, uint32_t key_id) noexcept                     # in use, or gone
     cdef void set_back(self, int64_t now) noexcept
-    cdef uint32_t idle(self, int64_t now) noexcept                     # a key unused for `ttl`, or NO_SLOT
+    cdef uint32_t idle(self, int64_t now) noexcept                     # a key unused for `ttl`, or NO_ID
     cdef bint allows(self, Py_ssize_t held) except -1                  # so many; warns when that is nearly too much
     cdef object refuse(self, tuple key)                                # the error, or None where it is only logged
     cdef int drop(self) except -1                                      # counts; the caller drops the state

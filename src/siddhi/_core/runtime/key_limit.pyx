@@ -4,7 +4,7 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memset
 
-from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.index.hash_index cimport NO_ID
 
 
 @cython.final
@@ -25,46 +25,46 @@ cdef class KeyLimit:
         self.on_full = on_full
         self.report = report
         self.warn_at = (4 * most + 4) // 5
-        self.oldest = self.newest = NO_SLOT
+        self.oldest = self.newest = NO_ID
 
     def __dealloc__(self):
         PyMem_Free(self.uses)
 
-    cdef int use(self, uint32_t slot, int64_t now) except -1:
+    cdef int use(self, uint32_t key_id, int64_t now) except -1:
         cdef UseC* uses
         cdef Py_ssize_t capacity
         self.set_back(now)
-        if slot >= self.capacity:
-            capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
+        if key_id >= self.capacity:
+            capacity = max(16, 2 * self.capacity, <Py_ssize_t> key_id + 1)
             uses = <UseC*> PyMem_Realloc(self.uses, capacity * sizeof(UseC))
             if uses is NULL:
                 raise MemoryError
             memset(uses + self.capacity, 0, (capacity - self.capacity) * sizeof(UseC))
             self.uses = uses
             self.capacity = capacity
-        if self.newest != slot or not self.uses[slot].listed:
-            self.unlist(slot)
-            self.uses[slot].previous = self.newest
-            self.uses[slot].next = NO_SLOT
-            self.uses[slot].listed = True
-            if self.newest == NO_SLOT:
-                self.oldest = slot
+        if self.newest != key_id or not self.uses[key_id].listed:
+            self.unlist(key_id)
+            self.uses[key_id].previous = self.newest
+            self.uses[key_id].next = NO_ID
+            self.uses[key_id].listed = True
+            if self.newest == NO_ID:
+                self.oldest = key_id
             else:
-                self.uses[self.newest].next = slot
-            self.newest = slot
-        self.uses[slot].time = now
+                self.uses[self.newest].next = key_id
+            self.newest = key_id
+        self.uses[key_id].time = now
         return 0
 
-    cdef void unlist(self, uint32_t slot) noexcept:
+    cdef void unlist(self, uint32_t key_id) noexcept:
         cdef UseC* use
-        if slot >= self.capacity or not self.uses[slot].listed:
+        if key_id >= self.capacity or not self.uses[key_id].listed:
             return
-        use = &self.uses[slot]
-        if use.previous == NO_SLOT:
+        use = &self.uses[key_id]
+        if use.previous == NO_ID:
             self.oldest = use.next
         else:
             self.uses[use.previous].next = use.next
-        if use.next == NO_SLOT:
+        if use.next == NO_ID:
             self.newest = use.previous
         else:
             self.uses[use.next].previous = use.previous
@@ -72,16 +72,16 @@ cdef class KeyLimit:
 
     cdef void set_back(self, int64_t now) noexcept:
         """A use later than now, by a clock that has been set back since, counts as one of now: the list stays in order."""
-        cdef uint32_t slot = self.newest
-        while slot != NO_SLOT and self.uses[slot].time > now:
-            self.uses[slot].time = now
-            slot = self.uses[slot].previous
+        cdef uint32_t key_id = self.newest
+        while key_id != NO_ID and self.uses[key_id].time > now:
+            self.uses[key_id].time = now
+            key_id = self.uses[key_id].previous
 
     cdef uint32_t idle(self, int64_t now) noexcept:
         self.set_back(now)
-        if self.ttl and self.oldest != NO_SLOT and self.uses[self.oldest].time + self.ttl <= now:
+        if self.ttl and self.oldest != NO_ID and self.uses[self.oldest].time + self.ttl <= now:
             return self.oldest
-        return NO_SLOT
+        return NO_ID
 
     cdef bint allows(self, Py_ssize_t held) except -1:
         if 0 <= self.most < held:
@@ -109,37 +109,37 @@ cdef class KeyLimit:
         return 0
 
     cdef void clear(self) noexcept:
-        cdef Py_ssize_t slot
-        for slot in range(self.capacity):
-            self.uses[slot].listed = False
-        self.oldest = self.newest = NO_SLOT
+        cdef Py_ssize_t key_id
+        for key_id in range(self.capacity):
+            self.uses[key_id].listed = False
+        self.oldest = self.newest = NO_ID
 
     # --- snapshots: the list, oldest first
 
     cdef int write(self, KeyMap keys, SnapshotWriter writer) except -1:
-        cdef uint32_t slot = self.oldest, n = 0
-        while slot != NO_SLOT:
+        cdef uint32_t key_id = self.oldest, n = 0
+        while key_id != NO_ID:
             n += 1
-            slot = self.uses[slot].next
+            key_id = self.uses[key_id].next
         writer.put_u32(n)
-        slot = self.oldest
-        while slot != NO_SLOT:
-            writer.put_u32(slot)
-            writer.put_i64(self.uses[slot].time)
-            slot = self.uses[slot].next
+        key_id = self.oldest
+        while key_id != NO_ID:
+            writer.put_u32(key_id)
+            writer.put_i64(self.uses[key_id].time)
+            key_id = self.uses[key_id].next
         return 0
 
     cdef int read(self, KeyMap keys, SnapshotReader reader) except -1:
         """The keys have been read."""
-        cdef uint32_t slot, i, n = reader.get_u32()
+        cdef uint32_t key_id, i, n = reader.get_u32()
         cdef int64_t time, before = -(<int64_t> 1 << 62)
         self.clear()
         for i in range(n):  # no-cython-lint
-            slot = reader.get_u32()
+            key_id = reader.get_u32()
             time = reader.get_time()
-            if not keys.is_live(slot) or (slot < self.capacity and self.uses[slot].listed):
+            if not keys.is_live(key_id) or (key_id < self.capacity and self.uses[key_id].listed):
                 raise ValueError("snapshot is damaged: the age of a key that is not there")
             # Older snapshots hold times that fall where the clock was set back between two runs.
             before = max(before, time)
-            self.use(slot, before)
+            self.use(key_id, before)
         return 0

@@ -24,13 +24,13 @@ cdef class Searchable:
     # Events that will be looked up next, in the slot `own`: what that takes may be asked for in advance. Slots as find().
     cdef int prefetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1
 
-cdef int measured_find(Searchable content, FrameC* frame, FoundC* found) except -1
+cdef int measured_find(Searchable searchable, FrameC* frame, FoundC* found) except -1
 
-cdef inline int look_up(Searchable content, FrameC* frame, FoundC* found) except -1:
+cdef inline int look_up(Searchable searchable, FrameC* frame, FoundC* found) except -1:
     """find(), measured where somebody wants to know."""
-    if content.meter is not None and content.meter.on:
-        return measured_find(content, frame, found)
-    return content.find(frame, found)
+    if searchable.meter is not None and searchable.meter.on:
+        return measured_find(searchable, frame, found)
+    return searchable.find(frame, found)
 
 cdef int found_grow(FoundC* found) except -1
 cdef void found_free(FoundC* found) noexcept

@@ -11,5 +11,5 @@ class Searchable:
     def pool(self) -> EventPool | None: ...
 
 @final
-class NothingHeld(Searchable):
+class EmptySearchable(Searchable):
     def __init__(self, slot: int) -> None: ...

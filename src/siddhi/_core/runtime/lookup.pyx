@@ -22,12 +22,12 @@ cdef void found_free(FoundC* found) noexcept:
     found.capacity = 0
 
 
-cdef int measured_find(Searchable content, FrameC* frame, FoundC* found) except -1:
-    cdef int64_t start = content.meter.begin()
+cdef int measured_find(Searchable searchable, FrameC* frame, FoundC* found) except -1:
+    cdef int64_t start = searchable.meter.begin()
     try:
-        return content.find(frame, found)
+        return searchable.find(frame, found)
     finally:
-        content.meter.end(start, 1)
+        searchable.meter.end(start, 1)
 
 
 cdef class Searchable:
@@ -41,7 +41,7 @@ cdef class Searchable:
 
 
 @cython.final
-cdef class NothingHeld(Searchable):
+cdef class EmptySearchable(Searchable):
     """The content of a stream without window: empty."""
 
     def __init__(self, int slot):

@@ -46,7 +46,7 @@ cdef class Receiver(Timed):
     cdef receive_fn on_chunk               # set when made; calls receive() where a class has nothing faster
     # (position of an attribute, value): it does nothing with single events in which the attribute is anything else.
     # Set before it subscribes; None: it wants to see every event.
-    cdef readonly tuple asks
+    cdef readonly tuple equality_guard
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
     cdef int bind_blocks(self, BlockTraits* traits) except -1

@@ -3,7 +3,7 @@ from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter
 
 class Receiver(Timed):
     @property
-    def asks(self) -> tuple[int, bool | int | str] | None: ...
+    def equality_guard(self) -> tuple[int, bool | int | str] | None: ...
 
 class Processor(Timed):
     @property

@@ -6,62 +6,62 @@ from libc.string cimport memcpy, memset
 from siddhi._core.record.event cimport release
 from siddhi._core.runtime.lookup cimport found_add
 
-cdef int queue_grow(EventRingC* queue) except -1:
-    cdef Py_ssize_t i, capacity = 4 if queue.ring is NULL else 2 * (queue.mask + 1)
-    cdef EventC** ring = <EventC**> PyMem_Malloc(capacity * sizeof(EventC*))
-    if ring is NULL:
+cdef int ring_grow(EventRingC* ring) except -1:
+    cdef Py_ssize_t i, capacity = 4 if ring.events is NULL else 2 * (ring.mask + 1)
+    cdef EventC** events = <EventC**> PyMem_Malloc(capacity * sizeof(EventC*))
+    if events is NULL:
         raise MemoryError
-    for i in range(queue.size):
-        ring[i] = queue_at(queue, i)
-    PyMem_Free(queue.ring)
-    queue.ring = ring
-    queue.mask = capacity - 1
-    queue.head = 0
+    for i in range(ring.size):
+        events[i] = ring_at(ring, i)
+    PyMem_Free(ring.events)
+    ring.events = events
+    ring.mask = capacity - 1
+    ring.head = 0
     return 0
 
 
-cdef void queue_clear(EventRingC* queue, EventPool pool) noexcept:
+cdef void ring_clear(EventRingC* ring, EventPool pool) noexcept:
     """Release every event and the ring."""
-    while queue.size:
-        release(pool, queue_pop(queue))
-    PyMem_Free(queue.ring)
-    queue.ring = NULL
-    queue.mask = 0
-    queue.head = 0
+    while ring.size:
+        release(pool, ring_pop(ring))
+    PyMem_Free(ring.events)
+    ring.events = NULL
+    ring.mask = 0
+    ring.head = 0
 
 
-cdef int queue_write(EventRingC* queue, SnapshotWriter writer, EventPool pool) except -1:
+cdef int ring_write(EventRingC* ring, SnapshotWriter writer, EventPool pool) except -1:
     cdef Py_ssize_t i
-    cdef EventC** events = <EventC**> PyMem_Malloc(max(1, queue.size) * sizeof(EventC*))
+    cdef EventC** events = <EventC**> PyMem_Malloc(max(1, ring.size) * sizeof(EventC*))
     if events is NULL:
         raise MemoryError
     try:
-        for i in range(queue.size):
-            events[i] = queue_at(queue, i)
-        writer.put_events(events, queue.size, pool.layout)
+        for i in range(ring.size):
+            events[i] = ring_at(ring, i)
+        writer.put_events(events, ring.size, pool.layout)
     finally:
         PyMem_Free(events)
     return 0
 
 
-cdef int queue_read(EventRingC* queue, SnapshotReader reader, EventPool pool) except -1:
+cdef int ring_read(EventRingC* ring, SnapshotReader reader, EventPool pool) except -1:
     """Replace the content by a written one."""
     cdef EventC** events = NULL
     cdef Py_ssize_t i, n
-    queue_clear(queue, pool)
+    ring_clear(ring, pool)
     n = reader.get_events(pool, &events)
     try:
         for i in range(n):
-            queue_push(queue, events[i])
+            ring_push(ring, events[i])
     finally:
         PyMem_Free(events)
     return 0
 
 
-cdef int queue_show(EventRingC* queue, FoundC* found) except -1:
+cdef int ring_show(EventRingC* ring, FoundC* found) except -1:
     cdef Py_ssize_t i
-    for i in range(queue.size):
-        found_add(found, queue_at(queue, i))
+    for i in range(ring.size):
+        found_add(found, ring_at(ring, i))
     return 0
 
 
@@ -85,13 +85,13 @@ cdef class CompactRings:
 
     cdef int ensure(self, unsigned int partition) except -1:
         cdef unsigned int capacity
-        cdef RingC* rings
+        cdef CompactRingC* rings
         if partition >= self.capacity:
             capacity = max(1, 2 * self.capacity, partition + 1)
-            rings = <RingC*> PyMem_Realloc(self.rings, capacity * sizeof(RingC))
+            rings = <CompactRingC*> PyMem_Realloc(self.rings, capacity * sizeof(CompactRingC))
             if rings is NULL:
                 raise MemoryError
-            memset(rings + self.capacity, 0, (capacity - self.capacity) * sizeof(RingC))
+            memset(rings + self.capacity, 0, (capacity - self.capacity) * sizeof(CompactRingC))
             self.rings = rings
             self.capacity = capacity
         self.rings[partition].live = True
@@ -100,10 +100,10 @@ cdef class CompactRings:
     cdef int drop(self, unsigned int partition) except -1:
         if partition < self.capacity:
             PyMem_Free(self.rings[partition].words)
-            memset(&self.rings[partition], 0, sizeof(RingC))
+            memset(&self.rings[partition], 0, sizeof(CompactRingC))
         return 0
 
-    cdef int grow(self, RingC* ring) except -1:
+    cdef int grow(self, CompactRingC* ring) except -1:
         cdef Py_ssize_t capacity = 4 if ring.words is NULL else 2 * (ring.mask + 1)
         cdef Py_ssize_t entry = self.stride * sizeof(uint64_t)
         cdef Py_ssize_t behind = min(ring.size, ring.mask + 1 - ring.head)       # up to the end of the old memory
@@ -122,7 +122,7 @@ cdef class CompactRings:
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef unsigned int i, n = 0
         cdef Py_ssize_t j
-        cdef RingC* ring
+        cdef CompactRingC* ring
         for i in range(self.capacity):
             n += self.rings[i].live
         writer.put_u32(self.stride)
@@ -141,7 +141,7 @@ cdef class CompactRings:
         """In place of what is held."""
         cdef unsigned int i, n, partition
         cdef Py_ssize_t size, entry = self.stride * sizeof(uint64_t)
-        cdef RingC* ring
+        cdef CompactRingC* ring
         cdef set missing = {i for i in range(self.capacity) if self.rings[i].live}
         for i in range(self.capacity):
             self.drop(i)

@@ -32,7 +32,7 @@ fill_gear()
 
 def cuts(bytes data not None):
     """Where the pieces of some bytes end, in order; the last one is the end of the bytes."""
-    cdef const uint8_t* place = <const uint8_t*> PyBytes_AS_STRING(data)
+    cdef const uint8_t* cursor = <const uint8_t*> PyBytes_AS_STRING(data)
     cdef Py_ssize_t start = 0, i, limit, n = PyBytes_GET_SIZE(data)
     cdef uint64_t hash
     cdef list ends = []
@@ -41,7 +41,7 @@ def cuts(bytes data not None):
         limit = min(start + LONGEST, n)
         hash = 0
         while i < limit:
-            hash = (hash << 1) + GEAR[place[i]]
+            hash = (hash << 1) + GEAR[cursor[i]]
             i += 1
             if not hash & MASK:
                 break

@@ -244,12 +244,12 @@ cdef class SnapshotReader:
 
     cdef const uint8_t* take(self, Py_ssize_t n) except NULL:
         """The next n bytes, which live as long as the reader."""
-        cdef const uint8_t* place
+        cdef const uint8_t* cursor
         if n < 0 or n > self.size - self.position:
             damaged(f"{n} bytes wanted at {self.position}, {self.size - self.position} left")
-        place = self.data + self.position
+        cursor = self.data + self.position
         self.position += n
-        return place
+        return cursor
 
     cdef bint get_bool(self) except? -1:
         cdef uint8_t value = self.take(1)[0]
@@ -338,9 +338,9 @@ cdef list get_items(SnapshotReader reader, int depth):
 
 
 cdef object get_text(SnapshotReader reader, Py_ssize_t n):
-    cdef const uint8_t* place = reader.take(n)
+    cdef const uint8_t* cursor = reader.take(n)
     try:
-        return PyUnicode_DecodeUTF8(<char*> place, n, "surrogatepass")
+        return PyUnicode_DecodeUTF8(<char*> cursor, n, "surrogatepass")
     except UnicodeDecodeError as error:
         raise ValueError(f"snapshot is damaged: {error}") from error
 
@@ -676,16 +676,16 @@ cdef int write_texts(SnapshotWriter writer, PyObject** texts, Py_ssize_t n) exce
 cdef Py_ssize_t read_events(SnapshotReader reader, EventPool pool, EventC*** events) except -1:
     cdef Py_ssize_t i, n, n_acquired = 0
     cdef int position
-    cdef const uint8_t* place
+    cdef const uint8_t* cursor
     cdef Layout layout = pool.layout
     cdef EventC** found
     events[0] = NULL
     n = reader.get_u32()
     if <int> reader.get_u32() != layout.width:
         damaged("its events have another number of attributes")
-    place = reader.take(layout.width)
+    cursor = reader.take(layout.width)
     for position in range(layout.width):
-        if place[position] != layout.codes[position]:
+        if cursor[position] != layout.codes[position]:
             damaged(f"its events have another type of attribute '{layout.names[position]}'")
     if n > (reader.size - reader.position) // 8:
         damaged(f"{n} events announced at {reader.position}, {reader.size - reader.position} bytes left")
@@ -713,26 +713,26 @@ cdef int read_columns(SnapshotReader reader, EventC** events, Py_ssize_t n, Layo
     cdef int position, cell
     cdef object value
     cdef uint8_t type = reader.take(1)[0]
-    cdef const uint8_t* place = reader.take(n) if type == MIXED else NULL
+    cdef const uint8_t* cursor = reader.take(n) if type == MIXED else NULL
     cdef uint8_t one
     for i in range(n):
-        one = type if place is NULL else place[i]
+        one = type if cursor is NULL else cursor[i]
         if one & WAS_REFUSED:
             events[i].group = REFUSED
         events[i].type = one & ~WAS_REFUSED
         if events[i].type > RESET:
             damaged(f"{events[i].type} is not a type of an event")
-    place = reader.take(8 * n)
+    cursor = reader.take(8 * n)
     for i in range(n):
-        memcpy(&events[i].timestamp, place + 8 * i, 8)
+        memcpy(&events[i].timestamp, cursor + 8 * i, 8)
         if not is_instant(events[i].timestamp):
             damaged(f"{events[i].timestamp} is not a time of an event")
     for position in range(layout.width):
         cell = layout.words + position
         if reader.get_bool():
-            place = reader.take((n + 7) // 8)
+            cursor = reader.take((n + 7) // 8)
             for i in range(n):
-                events[i].body[position >> 6] |= <uint64_t> ((place[i >> 3] >> (i & 7)) & 1) << (position & 63)
+                events[i].body[position >> 6] |= <uint64_t> ((cursor[i >> 3] >> (i & 7)) & 1) << (position & 63)
         if layout.codes[position] == STRING:
             read_strings(reader, events, n, cell, position)
         elif layout.codes[position] == OBJECT:
@@ -748,26 +748,26 @@ cdef int read_columns(SnapshotReader reader, EventC** events, Py_ssize_t n, Layo
 
 cdef int read_numbers(SnapshotReader reader, EventC** events, Py_ssize_t n, int cell, int code) except -1:
     cdef Py_ssize_t i
-    cdef const uint8_t* place
+    cdef const uint8_t* cursor
     if code == BOOL:
-        place = reader.take((n + 7) // 8)
+        cursor = reader.take((n + 7) // 8)
         for i in range(n):
-            (<int32_t*> &events[i].body[cell])[0] = (place[i >> 3] >> (i & 7)) & 1
+            (<int32_t*> &events[i].body[cell])[0] = (cursor[i >> 3] >> (i & 7)) & 1
     elif code == INT or code == FLOAT:
-        place = reader.take(4 * n)
+        cursor = reader.take(4 * n)
         for i in range(n):
-            memcpy(&events[i].body[cell], place + 4 * i, 4)
+            memcpy(&events[i].body[cell], cursor + 4 * i, 4)
     else:
-        place = reader.take(8 * n)
+        cursor = reader.take(8 * n)
         for i in range(n):
-            memcpy(&events[i].body[cell], place + 8 * i, 8)
+            memcpy(&events[i].body[cell], cursor + 8 * i, 8)
     return 0
 
 
 cdef int read_strings(SnapshotReader reader, EventC** events, Py_ssize_t n, int cell, int position) except -1:
     cdef uint8_t mode = reader.take(1)[0]
     cdef Py_ssize_t i, index, n_texts = n
-    cdef const uint8_t* place
+    cdef const uint8_t* cursor
     cdef list texts
     cdef object text
     if mode > DISTINCT:
@@ -777,16 +777,16 @@ cdef int read_strings(SnapshotReader reader, EventC** events, Py_ssize_t n, int 
         if n_texts > MAX_DISTINCT:
             damaged(f"{n_texts} distinct strings")
     texts = read_texts(reader, n_texts)
-    place = reader.take(n if n_texts <= 256 else 2 * n) if mode == DISTINCT else NULL
+    cursor = reader.take(n if n_texts <= 256 else 2 * n) if mode == DISTINCT else NULL
     for i in range(n):
         if is_null(events[i], position):
             continue
         if mode == PLAIN:
             index = i
         elif n_texts <= 256:
-            index = place[i]
+            index = cursor[i]
         else:
-            index = place[2 * i] | <Py_ssize_t> place[2 * i + 1] << 8
+            index = cursor[2 * i] | <Py_ssize_t> cursor[2 * i + 1] << 8
         if index >= n_texts:
             damaged(f"string {index} of {n_texts}")
         text = texts[index]
@@ -800,7 +800,7 @@ cdef list read_texts(SnapshotReader reader, Py_ssize_t n):
     cdef uint8_t width = reader.take(1)[0]
     cdef uint32_t length
     cdef const uint8_t* lengths
-    cdef const uint8_t* place
+    cdef const uint8_t* cursor
     cdef list texts = []
     if width != 1 and width != 2 and width != 4:
         damaged(f"{width} is not a width of a length")
@@ -808,9 +808,9 @@ cdef list read_texts(SnapshotReader reader, Py_ssize_t n):
     for i in range(n):
         length = 0
         memcpy(&length, lengths + i * width, width)
-        place = reader.take(length)
+        cursor = reader.take(length)
         try:
-            texts.append(PyUnicode_DecodeUTF8(<char*> place, length, "surrogatepass"))
+            texts.append(PyUnicode_DecodeUTF8(<char*> cursor, length, "surrogatepass"))
         except UnicodeDecodeError as error:
             raise ValueError(f"snapshot is damaged: {error}") from error
     return texts

@@ -23,7 +23,7 @@ from siddhi._core.record.event cimport EventC, EventPool, copy_event, release
 from siddhi._core.runtime.context cimport AppContext, advance
 from siddhi._core.runtime.lock cimport AppLock, PyThread_get_thread_ident, let_threads_run, lock_app, unlock_app
 from siddhi._core.runtime.operator cimport Processor, Receiver
-from siddhi._core.runtime.ring cimport EventRingC, queue_clear, queue_pop, queue_push, queue_read, queue_write
+from siddhi._core.runtime.ring cimport EventRingC, ring_clear, ring_pop, ring_push, ring_read, ring_write
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.stream.junction cimport StreamJunction, send
 from siddhi.errors import NotRunningError
@@ -75,7 +75,7 @@ cdef class AsyncBuffer(Processor):
 
     def __dealloc__(self):
         if self.pool is not None:
-            queue_clear(&self.ring, self.pool)
+            ring_clear(&self.ring, self.pool)
 
     def __len__(self):
         return self.ring.size
@@ -84,13 +84,13 @@ cdef class AsyncBuffer(Processor):
         """Whether this thread is inside the app's processing."""
         return self.app.lock.depth > 0 and self.app.lock.owner == PyThread_get_thread_ident()
 
-    cdef int put(self, EventC* event, bint moves_clock, AppLock gate) except -1:
+    cdef int put(self, EventC* event, bint moves_clock, AppLock sender_lock) except -1:
         """Put a copy of an event in, as soon as there is room."""
         cdef EventC* copy
         cdef Py_ssize_t size
         while self.ring.size >= self.capacity:
             if not self.holds_app():
-                self.await_room(gate)
+                self.await_room(sender_lock)
                 continue
             size = self.ring.size
             if self.helping or self.is_overdue():
@@ -103,7 +103,7 @@ cdef class AsyncBuffer(Processor):
         copy = copy_event(self.pool, event)
         copy.stamp = moves_clock
         try:
-            queue_push(&self.ring, copy)
+            ring_push(&self.ring, copy)
         except:
             release(self.pool, copy)
             raise
@@ -140,11 +140,11 @@ cdef class AsyncBuffer(Processor):
     cdef bint is_overdue(self) except -1:
         return self.deadline and <int64_t> monotonic_ns() >= self.deadline
 
-    cdef int await_room(self, AppLock gate) except -1:
+    cdef int await_room(self, AppLock sender_lock) except -1:
         # Nobody else may be kept out meanwhile: the one who makes room may be sending here, too.
-        cdef int i, depth = 0 if gate is None else gate.depth
+        cdef int i, depth = 0 if sender_lock is None else sender_lock.depth
         for i in range(depth):  # no-cython-lint
-            unlock_app(gate)
+            unlock_app(sender_lock)
         self.waiting += 1
         try:
             with self.emptied:
@@ -153,7 +153,7 @@ cdef class AsyncBuffer(Processor):
         finally:
             self.waiting -= 1
             for i in range(depth):  # no-cython-lint
-                lock_app(gate)
+                lock_app(sender_lock)
         return 0 if not self.stopped else self.refuse()
 
     cdef int refuse(self) except -1:
@@ -174,7 +174,7 @@ cdef class AsyncBuffer(Processor):
         self.unlooked += n
         chunk_clear(&chunk)
         while n:
-            event = queue_pop(&self.ring)
+            event = ring_pop(&self.ring)
             if event.stamp:
                 clock = event.timestamp
                 moves_clock = True
@@ -253,16 +253,16 @@ cdef class AsyncBuffer(Processor):
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef Py_ssize_t i
-        queue_write(&self.ring, writer, self.pool)
+        ring_write(&self.ring, writer, self.pool)
         for i in range(self.ring.size):
-            writer.put_bool(self.ring.ring[(self.ring.head + i) & self.ring.mask].stamp != 0)
+            writer.put_bool(self.ring.events[(self.ring.head + i) & self.ring.mask].stamp != 0)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef Py_ssize_t i
-        queue_read(&self.ring, reader, self.pool)
+        ring_read(&self.ring, reader, self.pool)
         for i in range(self.ring.size):
-            self.ring.ring[(self.ring.head + i) & self.ring.mask].stamp = reader.get_bool()
+            self.ring.events[(self.ring.head + i) & self.ring.mask].stamp = reader.get_bool()
         for condition in (self.filled, self.emptied):
             with condition:
                 condition.notify_all()
@@ -276,21 +276,21 @@ cdef class AsyncEntry(Receiver):
     Args:
         buffer: the buffer.
         moves_clock: in playback the timestamps of these events move the app's clock.
-        gate: lock of the senders of this entry, released while they wait; None: the lock of the app.
+        sender_lock: lock of the senders of this entry, released while they wait; None: the lock of the app.
     """
 
     cdef AsyncBuffer buffer
     cdef bint moves_clock
-    cdef AppLock gate
+    cdef AppLock sender_lock
 
-    def __init__(self, AsyncBuffer buffer not None, bint moves_clock, AppLock gate):
+    def __init__(self, AsyncBuffer buffer not None, bint moves_clock, AppLock sender_lock):
         self.buffer = buffer
         self.moves_clock = moves_clock
-        self.gate = gate
+        self.sender_lock = sender_lock
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
         while event is not NULL:
-            self.buffer.put(event, self.moves_clock, self.gate)
+            self.buffer.put(event, self.moves_clock, self.sender_lock)
             event = event.next
         return 0

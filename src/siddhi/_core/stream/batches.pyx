@@ -11,7 +11,7 @@ from siddhi._core.columnar.source cimport column_with_nan
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport BORROWED, CURRENT, OBJECT, STRING, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK, FrameC
-from siddhi._core.runtime.context cimport advance, put_frame_back, set_frame_aside
+from siddhi._core.runtime.context cimport advance, restore_frame, save_frame
 from siddhi._core.runtime.lock cimport is_nested, unlock_app
 from siddhi._core.stream.junction cimport send
 from siddhi._core.stream.rows cimport check_time
@@ -90,7 +90,7 @@ cdef class BatchSender(RowSource):
         cdef Py_ssize_t outer_first = self.first, outer_size = self.block_size, outer_begun = self.junction.begun
         cdef uint64_t outer_unread = self.unread
         if inside:
-            frame = set_frame_aside(self.app)
+            frame = save_frame(self.app)
         try:
             if not self.app.running:
                 self.sender.refuse_not_running()
@@ -113,7 +113,7 @@ cdef class BatchSender(RowSource):
                     self.send_block(block, n)
                 finally:
                     taken[0] = start + self.junction.begun
-                    self.app.raise_put_off()
+                    self.app.raise_deferred()
                 for i in range(n):
                     if block[i].refs != 1 or not block[i].flags & BORROWED:
                         # Somebody keeps the record: the next row gets another one.
@@ -134,7 +134,7 @@ cdef class BatchSender(RowSource):
                     self.flush_callbacks()
             finally:
                 if inside:
-                    put_frame_back(self.app, &frame)
+                    restore_frame(self.app, &frame)
         return 0
 
     cdef int warn_of_nan(self, data) except -1:

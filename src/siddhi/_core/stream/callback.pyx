@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from siddhi._core.columnar.batch cimport BatchBuilder, EventBatch
-from siddhi._core.columnar.buffer cimport give_block, grow_block
+from siddhi._core.columnar.buffer cimport free_block, grow_block
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport LONG, EventC, EventPool, Layout
 from siddhi._core.record.user_event cimport make_event, make_events
@@ -113,13 +113,13 @@ cdef class BatchCallback(Receiver):
 
 # --- Output kept as columns until somebody asks for it.
 
-cdef void give_columns(void** data, uint8_t** valid, int first, int end) noexcept:
+cdef void release_columns(void** data, uint8_t** valid, int first, int end) noexcept:
     """Release the memory of columns that stayed empty."""
     cdef int i
     if data is not NULL and valid is not NULL:
         for i in range(first, end):
-            give_block(data[i])
-            give_block(valid[i])
+            free_block(data[i])
+            free_block(valid[i])
     PyMem_Free(data)
     PyMem_Free(valid)
 
@@ -219,7 +219,7 @@ cdef class Collector(BatchCallback):
                 done = True
             finally:
                 if not done:
-                    give_columns(data, valid, width, width + more)
+                    release_columns(data, valid, width, width + more)
             for i in range(width):
                 data[i], valid[i] = batch.data[i], batch.valid[i]
             PyMem_Free(batch.data)

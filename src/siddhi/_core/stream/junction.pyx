@@ -10,7 +10,7 @@ from siddhi._core.record.user_event cimport make_events
 from siddhi._core.runtime.context cimport UNCHECKED_DEPTH, leave
 from siddhi._core.runtime.lock cimport is_nested, lock_app, unlock_app
 from siddhi._core.runtime.operator cimport refuse_blocks
-from siddhi._core.stream.routing cimport PlacesC
+from siddhi._core.stream.routing cimport ReceiverListC
 
 
 cdef class RowSource:
@@ -142,11 +142,11 @@ cdef class StreamJunction:
         cdef Receiver receiver
         if self.arranged:
             return 0
-        asks = [receiver.asks for receiver in self.receivers]
-        position = next((ask[0] for ask in asks if ask is not None), None)
+        guards = [receiver.equality_guard for receiver in self.receivers]
+        position = next((guard[0] for guard in guards if guard is not None), None)
         if position is not None:
-            self.dispatch = Dispatch(
-                self.layout, position, [ask[1] if ask is not None and ask[0] == position else None for ask in asks])
+            self.dispatch = Dispatch(self.layout, position, [
+                guard[1] if guard is not None and guard[0] == position else None for guard in guards])
         self.arranged = True
         self.plain = self.dispatch is None and not self.counts
         return 0
@@ -156,7 +156,7 @@ cdef class StreamJunction:
         cdef int i = 0, k
         cdef long long changes
         cdef Dispatch dispatch
-        cdef PlacesC places
+        cdef ReceiverListC routed_to
         if not self.arranged:
             self.arrange()
         if self.counts:
@@ -166,10 +166,10 @@ cdef class StreamJunction:
             self.check_depth()
         if self.dispatch is not None and chunk.head.next is NULL:
             dispatch = self.dispatch
-            places = dispatch.lists[dispatch.list_of(chunk.head)]
+            routed_to = dispatch.lists[dispatch.list_of(chunk.head)]
             changes = self.changes
-            for k in range(places.n):
-                i = places.at[k]
+            for k in range(routed_to.n):
+                i = routed_to.at[k]
                 if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
                     return self.fail(i, chunk)
                 i += 1
@@ -223,7 +223,7 @@ cdef class StreamJunction:
     cdef int send_shared_block(self, EventC** events, Py_ssize_t n) except -1:
         """Give a block to one receiver after the other; those behind one that failed with an event do not see it."""
         cdef EventC* failed[MAX_BLOCK]
-        cdef EventC* rest[MAX_BLOCK]
+        cdef EventC* remaining[MAX_BLOCK]
         cdef EventC** outer = self.failed
         cdef Py_ssize_t n_outer = self.n_failed
         cdef int j = 0
@@ -234,17 +234,17 @@ cdef class StreamJunction:
             while j < self.n:
                 (<Receiver> self.array[j].receiver).receive_block(events, n)
                 if self.n_failed:
-                    n = self.without_failed(events, n, rest)
-                    events = rest
+                    n = self.without_failed(events, n, remaining)
+                    events = remaining
                 j += 1
         finally:
             self.failed, self.n_failed = outer, n_outer
         return 0
 
-    cdef Py_ssize_t without_failed(self, EventC** events, Py_ssize_t n, EventC** rest) noexcept:
+    cdef Py_ssize_t without_failed(self, EventC** events, Py_ssize_t n, EventC** remaining) noexcept:
         cdef Py_ssize_t i, k, m = 0
         for i in range(n):
-            rest[m] = events[i]
+            remaining[m] = events[i]
             m += 1
             for k in range(self.n_failed):
                 if events[i] is self.failed[k]:
@@ -256,24 +256,24 @@ cdef class StreamJunction:
         """Give each receiver the events that concern it."""
         cdef Dispatch dispatch = self.dispatch
         cdef EventC* sorted[MAX_BLOCK]
-        cdef EventC* rest[MAX_BLOCK]
-        cdef EventC** picked
+        cdef EventC* remaining[MAX_BLOCK]
+        cdef EventC** routed
         cdef Py_ssize_t* starts = <Py_ssize_t*> PyMem_Malloc((dispatch.n_lists() + 1) * sizeof(Py_ssize_t))
         cdef Py_ssize_t m
-        cdef int i, asked
+        cdef int i, list_index
         if starts is NULL:
             raise MemoryError
         try:
             dispatch.sort_block(events, n, sorted, starts)
             for i in range(self.n):
-                asked = dispatch.asked[i]
-                picked = events if asked == -1 else sorted + starts[asked]
-                m = n if asked == -1 else starts[asked + 1] - starts[asked]
+                list_index = dispatch.list_index[i]
+                routed = events if list_index == -1 else sorted + starts[list_index]
+                m = n if list_index == -1 else starts[list_index + 1] - starts[list_index]
                 if self.n_failed:
-                    m = self.without_failed(picked, m, rest)
-                    picked = rest
+                    m = self.without_failed(routed, m, remaining)
+                    routed = remaining
                 if m:
-                    (<Receiver> self.array[i].receiver).receive_block(picked, m)
+                    (<Receiver> self.array[i].receiver).receive_block(routed, m)
         finally:
             PyMem_Free(starts)
         return 0

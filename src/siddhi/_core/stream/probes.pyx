@@ -35,35 +35,35 @@ cdef class LatencyProbe(Receiver):
     """
 
     cdef Receiver inner
-    cdef object place
+    cdef object target
     cdef Stopwatch stopwatch
     cdef readonly int64_t chunks
     cdef readonly int64_t nanoseconds
     cdef readonly int64_t slowest
 
-    def __init__(self, Receiver inner not None, place not None, Stopwatch stopwatch not None):
+    def __init__(self, Receiver inner not None, target not None, Stopwatch stopwatch not None):
         self.inner = inner
-        self.place = place
+        self.target = target
         self.stopwatch = stopwatch
 
-    def put_in(self):
+    def attach(self):
         """Take the receiver's place, from zero; the app's lock is held."""
         self.chunks = self.nanoseconds = self.slowest = 0
         self.exchange(self.inner, self)
 
-    def take_out(self):
+    def detach(self):
         """Give the receiver its place back; the app's lock is held."""
-        if isinstance(self.place, StreamJunction):
-            (<StreamJunction> self.place).retire(self)
+        if isinstance(self.target, StreamJunction):
+            (<StreamJunction> self.target).retire(self)
         self.exchange(self, self.inner)
 
     cdef int exchange(self, Receiver old, Receiver new) except -1:
-        cdef list receivers = [new if receiver is old else receiver for receiver in self.place.receivers]
-        if not isinstance(self.place, StreamJunction):
-            self.place.receivers = receivers
+        cdef list receivers = [new if receiver is old else receiver for receiver in self.target.receivers]
+        if not isinstance(self.target, StreamJunction):
+            self.target.receivers = receivers
             return 0
-        (<StreamJunction> self.place).receivers = receivers
-        return (<StreamJunction> self.place).rebuild()
+        (<StreamJunction> self.target).receivers = receivers
+        return (<StreamJunction> self.target).rebuild()
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef int64_t before = self.stopwatch.inside, start
@@ -120,7 +120,7 @@ cdef class Breakpoint(Receiver):
         self.junction = junction
         self.function = function
 
-    def put_in(self):
+    def attach(self):
         """Take the entry's place; the app's lock is held."""
         self.junction.receivers = [self if receiver is self.inner else receiver for receiver in self.junction.receivers]
         self.junction.rebuild()

@@ -11,19 +11,19 @@ from libc.stdint cimport int32_t, uint64_t
 from siddhi._core.index.hash_index cimport KeyMap
 from siddhi._core.record.event cimport EventC
 
-cdef struct PlacesC:
+cdef struct ReceiverListC:
     int32_t* at
     int n
 
 cdef class Dispatch:
     cdef readonly int position           # the attribute
-    cdef readonly int asking             # receivers that ask for a value of it
+    cdef readonly int n_guarded             # receivers that ask for a value of it
     cdef int cell, word                  # of the attribute
     cdef uint64_t bit
     cdef KeyMap values                   # the values asked for -> number of their list, less one
-    cdef PlacesC* lists                  # [1 + values]
-    cdef int32_t* places                 # what the lists point into
-    cdef int32_t* asked                  # [receivers] list of the value a receiver asks for; -1: it gets every event
+    cdef ReceiverListC* lists                  # [1 + values]
+    cdef int32_t* indexes                 # what the lists point into
+    cdef int32_t* guards                  # [receivers] list of the value a receiver asks for; -1: it gets every event
     cdef void fill(self, int n) noexcept
     cdef void add(self, int j, int i) noexcept
     cdef int list_of(self, const EventC* event) except -1

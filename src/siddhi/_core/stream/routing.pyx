@@ -4,7 +4,7 @@ cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport uint32_t
 
-from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.index.hash_index cimport NO_ID
 from siddhi._core.record.event cimport BOOL, INT, LONG, STRING, CellC, Layout
 from siddhi._core.record.frame cimport MAX_BLOCK
 
@@ -22,11 +22,11 @@ cdef class Dispatch:
             None for a receiver that wants to see every event.
     """
 
-    def __cinit__(self, Layout layout not None, int position, list asked not None):
+    def __cinit__(self, Layout layout not None, int position, list guards not None):
         cdef CellC key
         cdef bint is_new
         cdef int i, code = layout.codes[position]
-        cdef int n = <int> len(asked)
+        cdef int n = <int> len(guards)
         if code not in _KEYS:
             raise TypeError("nothing is looked up by an attribute of this type")
         self.position = position
@@ -34,15 +34,15 @@ cdef class Dispatch:
         self.word = layout.null_word(position)
         self.bit = (<uint64_t> 1) << (position & 63)
         self.values = KeyMap((code,))
-        self.asked = <int32_t*> PyMem_Calloc(max(1, n), sizeof(int32_t))
-        if self.asked is NULL:
+        self.guards = <int32_t*> PyMem_Calloc(max(1, n), sizeof(int32_t))
+        if self.guards is NULL:
             raise MemoryError
         for i in range(n):
-            value = asked[i]           # the list keeps it: the key may borrow it
+            value = guards[i]           # the list keeps it: the key may borrow it
             if value is None:
-                self.asked[i] = -1
+                self.guards[i] = -1
                 continue
-            self.asking += 1
+            self.n_guarded += 1
             key.bits = 0
             if code == STRING:
                 if not isinstance(value, str):
@@ -52,27 +52,28 @@ cdef class Dispatch:
                 key.l = value
             else:
                 key.i = value
-            self.asked[i] = 1 + <int32_t> self.values.insert(&key, 0, &is_new)
-        self.lists = <PlacesC*> PyMem_Calloc(self.n_lists(), sizeof(PlacesC))
-        self.places = <int32_t*> PyMem_Calloc(max(1, self.asking + self.n_lists() * (n - self.asking)), sizeof(int32_t))
-        if self.lists is NULL or self.places is NULL:
+            self.guards[i] = 1 + <int32_t> self.values.insert(&key, 0, &is_new)
+        self.lists = <ReceiverListC*> PyMem_Calloc(self.n_lists(), sizeof(ReceiverListC))
+        self.indexes = <int32_t*> PyMem_Calloc(
+            max(1, self.n_guarded + self.n_lists() * (n - self.n_guarded)), sizeof(int32_t))
+        if self.lists is NULL or self.indexes is NULL:
             raise MemoryError
         self.fill(n)
 
     cdef void fill(self, int n) noexcept:
         """Write the lists: their lengths, where they begin, then the places, each receiver in turn."""
         cdef int i, j
-        cdef int32_t* at = self.places
+        cdef int32_t* at = self.indexes
         for i in range(n):
-            if self.asked[i] != -1:
-                self.lists[self.asked[i]].n += 1
+            if self.guards[i] != -1:
+                self.lists[self.guards[i]].n += 1
         for j in range(self.n_lists()):
             self.lists[j].at = at
-            at += self.lists[j].n + n - self.asking
+            at += self.lists[j].n + n - self.n_guarded
             self.lists[j].n = 0
         for i in range(n):
-            if self.asked[i] != -1:
-                self.add(self.asked[i], i)
+            if self.guards[i] != -1:
+                self.add(self.guards[i], i)
                 continue
             for j in range(self.n_lists()):
                 self.add(j, i)
@@ -83,19 +84,19 @@ cdef class Dispatch:
 
     def __dealloc__(self):
         PyMem_Free(self.lists)
-        PyMem_Free(self.places)
-        PyMem_Free(self.asked)
+        PyMem_Free(self.indexes)
+        PyMem_Free(self.guards)
 
     cdef int n_lists(self) noexcept:
         return 1 + <int> self.values.size
 
     cdef int list_of(self, const EventC* event) except -1:
         """Number of the list of receivers an event concerns."""
-        cdef uint32_t slot
+        cdef uint32_t key_id
         if event.body[self.word] & self.bit:
             return 0                       # null equals nothing
-        slot = self.values.find(<const CellC*> &event.body[self.cell], 0)
-        return 0 if slot == NO_SLOT else 1 + <int> slot
+        key_id = self.values.find(<const CellC*> &event.body[self.cell], 0)
+        return 0 if key_id == NO_ID else 1 + <int> key_id
 
     cdef int sort_block(self, EventC** events, Py_ssize_t n, EventC** sorted, Py_ssize_t* starts) except -1:
         """Bring the events of a block together by list, keeping their order: list i is sorted[starts[i]:starts[i + 1]].

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool, release
 from siddhi._core.record.frame cimport FrameC, live_ms, system_ms
-from siddhi._core.runtime.context cimport AppContext, advance, put_frame_back, set_frame_aside
+from siddhi._core.runtime.context cimport AppContext, advance, restore_frame, save_frame
 from siddhi._core.runtime.lock cimport AppLock, is_nested, lock_app, unlock_app
 from siddhi._core.stream.junction cimport StreamJunction, send
 from siddhi._core.stream.rows cimport RowParser, parse_row
@@ -41,7 +41,7 @@ cdef inline int send_row(EventSender sender, row, int64_t time, bint stamped) ex
     app = sender.app
     nested = is_nested(app.lock)
     if nested:
-        frame = set_frame_aside(app)
+        frame = save_frame(app)
     try:
         if not app.running:
             sender.refuse_not_running()
@@ -58,6 +58,6 @@ cdef inline int send_row(EventSender sender, row, int64_t time, bint stamped) ex
             release(pool, event)
     finally:
         if nested:
-            put_frame_back(app, &frame)
+            restore_frame(app, &frame)
         unlock_app(app.lock)
     return 0

@@ -56,7 +56,7 @@ cdef class EventSender:
         pool = self.rows.pool
         nested = is_nested(app.lock)
         if nested:
-            frame = set_frame_aside(app)
+            frame = save_frame(app)
         chunk_clear(&chunk)
         try:
             if not app.running:
@@ -77,6 +77,6 @@ cdef class EventSender:
         finally:
             chunk_release(&chunk, pool)
             if nested:
-                put_frame_back(app, &frame)
+                restore_frame(app, &frame)
             unlock_app(app.lock)
         return 0

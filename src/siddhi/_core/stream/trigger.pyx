@@ -179,10 +179,10 @@ cdef class CronTrigger(Trigger):
     cdef int64_t following(self, int64_t time) except? -1:
         due = self.calendar.next_after(time)
         if due is not None and is_far(self.app, due, CRON_MS):
-            if self.goal != self.app.front.goal:
-                self.bound = self.calendar.before_last(self.app.most_ticks, self.app.front.goal)
-                self.goal = self.app.front.goal
+            if self.goal != self.app.clock_move.goal:
+                self.bound = self.calendar.before_last(self.app.most_ticks, self.app.clock_move.goal)
+                self.goal = self.app.clock_move.goal
             if due <= self.bound:
                 due = self.calendar.next_after(self.bound)
-                self.app.tell_left_out(time, f"the cron text '{self.text}'", due)
+                self.app.warn_left_out(time, f"the cron text '{self.text}'", due)
         return NOT_ORDERED if due is None else due

@@ -200,17 +200,17 @@ cdef class RangeAccess(Access):
 
     cdef int collect(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1:
         cdef uint64_t low, high
-        cdef PositionC place
+        cdef PositionC at
         cdef SortedEntryC* entry
         cdef uint32_t number
         if not self.range.find(e, f, &low, &high):
             return 0
-        place = self.index.order.place(low, False)
+        at = self.index.order.seek(low, False)
         while True:
-            entry = self.index.order.take(&place)
+            entry = self.index.order.take(&at)
             if entry is NULL or entry.key > high or out.n > limit:
                 return 0
-            number = self.index.chains[entry.slot].first
+            number = self.index.chains[entry.key_id].first
             while number != NO_ROW:
                 numbers_add(out, number)
                 number = self.index.links[number].next

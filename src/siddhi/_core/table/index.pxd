@@ -4,7 +4,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from siddhi._core.index.hash_index cimport KeyMap
-from siddhi._core.index.sorted_index cimport SortedSlots
+from siddhi._core.index.sorted_index cimport SortedKeys
 from siddhi._core.record.event cimport CellC, EventC
 
 cdef enum:
@@ -34,7 +34,7 @@ cdef class ValueIndex:
     cdef Py_ssize_t n_chains
     cdef LinkC* links                  # by row number
     cdef Py_ssize_t n_links
-    cdef SortedSlots order             # None: nobody asked for it
+    cdef SortedKeys order             # None: nobody asked for it
     cdef ChainC* rows_of(self, const CellC* value) except? NULL        # NULL: there are none
     cdef int add(self, uint32_t number, const EventC* row) except -1
     cdef int remove(self, uint32_t number, const EventC* row) except -1

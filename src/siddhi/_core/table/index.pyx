@@ -3,7 +3,7 @@
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
-from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.index.hash_index cimport NO_ID
 from siddhi._core.index.sorted_index cimport sort_key
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, Layout
 
@@ -51,13 +51,13 @@ cdef class ValueIndex:
         return self.values.size
 
     cdef ChainC* rows_of(self, const CellC* value) except? NULL:
-        cdef uint32_t slot = self.values.find(value, 0)
-        return NULL if slot == NO_SLOT else &self.chains[slot]
+        cdef uint32_t key_id = self.values.find(value, 0)
+        return NULL if key_id == NO_ID else &self.chains[key_id]
 
     cdef int add(self, uint32_t number, const EventC* row) except -1:
         cdef CellC value
         cdef bint is_new = False
-        cdef uint32_t slot
+        cdef uint32_t key_id
         cdef ChainC* chain
         cdef Py_ssize_t capacity
         cdef void* memory
@@ -70,21 +70,21 @@ cdef class ValueIndex:
                 raise MemoryError
             self.links = <LinkC*> memory
             self.n_links = capacity
-        slot = self.values.insert(&value, 0, &is_new)
-        if slot >= self.n_chains:
-            capacity = max(16, 2 * self.n_chains, <Py_ssize_t> slot + 1)
+        key_id = self.values.insert(&value, 0, &is_new)
+        if key_id >= self.n_chains:
+            capacity = max(16, 2 * self.n_chains, <Py_ssize_t> key_id + 1)
             memory = PyMem_Realloc(self.chains, capacity * sizeof(ChainC))
             if memory is NULL:
-                self.values.remove(slot)
+                self.values.remove(key_id)
                 raise MemoryError
             self.chains = <ChainC*> memory
             self.n_chains = capacity
-        chain = &self.chains[slot]
+        chain = &self.chains[key_id]
         if is_new:
             chain.n = 0
             chain.last = NO_ROW
             if self.order is not None:
-                self.order.add(sort_key(self.at.code, &value), slot)
+                self.order.add(sort_key(self.at.code, &value), key_id)
         self.links[number].previous = chain.last
         self.links[number].next = NO_ROW
         if chain.n == 0:
@@ -97,15 +97,15 @@ cdef class ValueIndex:
 
     cdef int remove(self, uint32_t number, const EventC* row) except -1:
         cdef CellC value
-        cdef uint32_t slot
+        cdef uint32_t key_id
         cdef ChainC* chain
         cdef LinkC* link
         if not is_indexed(&self.at, row, &value):
             return 0
-        slot = self.values.find(&value, 0)
-        if slot == NO_SLOT:
+        key_id = self.values.find(&value, 0)
+        if key_id == NO_ID:
             raise KeyError(number)
-        chain = &self.chains[slot]
+        chain = &self.chains[key_id]
         link = &self.links[number]
         if link.previous == NO_ROW:
             chain.first = link.next
@@ -119,7 +119,7 @@ cdef class ValueIndex:
         if chain.n == 0:
             if self.order is not None:
                 self.order.remove(sort_key(self.at.code, &value))
-            self.values.remove(slot)
+            self.values.remove(key_id)
         return 0
 
     cdef int clear(self) except -1:
@@ -129,15 +129,15 @@ cdef class ValueIndex:
         return 0
 
     cdef int sort(self) except -1:
-        cdef uint32_t slot
-        cdef SortedSlots order
+        cdef uint32_t key_id
+        cdef SortedKeys order
         if self.order is not None:
             return 0
         if self.at.code not in (INT, LONG, FLOAT, DOUBLE):
             raise ValueError("only numbers have an order")
-        order = SortedSlots()
-        for slot in range(self.values.slots()):
-            if self.values.is_live(slot):
-                order.add(sort_key(self.at.code, &self.values.keys[slot]), slot)
+        order = SortedKeys()
+        for key_id in range(self.values.id_bound()):
+            if self.values.is_live(key_id):
+                order.add(sort_key(self.at.code, &self.values.keys[key_id]), key_id)
         self.order = order
         return 0

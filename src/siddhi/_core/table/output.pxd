@@ -56,6 +56,6 @@ cdef class TableUpdateOrInsert(TableSink):
     cdef uint64_t cut                  # rows from this sequence on came with the present chunk
     cdef readonly TableUpdateOrInsert pending  # None: what is to be added never gets in the way of what changes rows
     cdef bint gathering                # what finds no row goes to `pending`
-    cdef int act_apart(self, EventChunk* chunk) except -1
-    cdef int bring(self, EventC* event) except -1      # add it, now or in the end
+    cdef int act_separately(self, EventChunk* chunk) except -1
+    cdef int add_or_defer(self, EventC* event) except -1      # add it, now or in the end
     cdef int add_pending(self) except -1

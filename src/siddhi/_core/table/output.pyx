@@ -197,7 +197,7 @@ cdef class TableSink(QueryOutput):
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         cdef EventC* event = chunk.head
         if (event.next is not NULL or self.limiter is not None or self.counting or self.callbacks
-                or self.held is not NULL):
+                or self.buffered is not NULL):
             return QueryOutput.emit(self, chunk, last_timestamp)
         # A single event that nobody else wants to see: the way of most.
         try:
@@ -264,17 +264,17 @@ cdef class TableDelete(TableSink):
             if number != NO_ROW:
                 table.remove(number)
             return 0
-        numbers = self.search.borrow()
+        numbers = self.search.acquire_buffer()
         try:
             self.search.find(event, &self.app.frame, &numbers)
-            if table.n_astray:
+            if table.n_misfiled:
                 for i in range(numbers.n):
-                    numbers.at[i] = table.filed_as(table.rows[numbers.at[i]].event)
+                    numbers.at[i] = table.row_of_key(table.rows[numbers.at[i]].event)
             for i in range(numbers.n):
                 if numbers.at[i] != NO_ROW and table.rows[numbers.at[i]].event is not NULL:
                     table.remove(numbers.at[i])
         finally:
-            self.search.give_back(numbers)
+            self.search.release_buffer(numbers)
         return 0
 
 
@@ -296,7 +296,7 @@ cdef class TableUpdate(TableSink):
             if number != NO_ROW:
                 self.assignments.update(event, &number, 1)
             return 0
-        numbers = self.search.borrow()
+        numbers = self.search.acquire_buffer()
         try:
             self.search.find(event, &self.app.frame, &numbers)
             if numbers.n and self.table.distinct:
@@ -304,7 +304,7 @@ cdef class TableUpdate(TableSink):
             elif numbers.n:
                 self.assignments.update(event, numbers.at, numbers.n)
         finally:
-            self.search.give_back(numbers)
+            self.search.release_buffer(numbers)
         return 0
 
 
@@ -338,11 +338,11 @@ cdef class TableUpdateOrInsert(TableSink):
         self.cut = self.table.sequence
         if self.pending is not None:
             if chunk.head.next is not NULL:
-                return self.act_apart(chunk)
+                return self.act_separately(chunk)
             self.gathering = False
         return TableSink.act(self, chunk)
 
-    cdef int act_apart(self, EventChunk* chunk) except -1:
+    cdef int act_separately(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
         try:
             while event is not NULL:
@@ -384,15 +384,15 @@ cdef class TableUpdateOrInsert(TableSink):
         if self.search.key is not None:
             number = self.search.find_one(event, &self.app.frame)
             if number == NO_ROW:
-                self.bring(event)
+                self.add_or_defer(event)
             elif self.overwrites:
                 self.table.replace(number, self.table.adopt(event))
-                if self.table.n_astray:
+                if self.table.n_misfiled:
                     self.table.note_filing(number)
             else:
                 self.assignments.update(event, &number, 1)
             return 0
-        numbers = self.search.borrow()
+        numbers = self.search.acquire_buffer()
         try:
             self.search.find(event, &self.app.frame, &numbers)
             while n < numbers.n and self.table.rows[numbers.at[n]].sequence < self.cut:
@@ -402,12 +402,12 @@ cdef class TableUpdateOrInsert(TableSink):
             elif numbers.n:
                 self.assignments.update(event, numbers.at, n if n else numbers.n)
             else:
-                self.bring(event)
+                self.add_or_defer(event)
         finally:
-            self.search.give_back(numbers)
+            self.search.release_buffer(numbers)
         return 0
 
-    cdef int bring(self, EventC* event) except -1:
+    cdef int add_or_defer(self, EventC* event) except -1:
         if self.gathering:
             return self.pending.act_one(event)
         self.table.insert(event)

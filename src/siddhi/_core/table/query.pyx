@@ -58,11 +58,11 @@ cdef class FinishedSelector(Selector):
     """Asks ``having`` of finished groups: what a group's last row says decides, not the rows on the way there. The arguments
     are those of a selector that emits the last row, or the last of each group."""
 
-    cdef Executor asked
+    cdef Executor group_having
 
     def __init__(self, *arguments):
         Selector.__init__(self, *arguments)
-        self.asked, self.having = self.having, None
+        self.group_having, self.having = self.having, None
 
     cdef EventC* select(self, EventC* event) except? NULL:
         """A row that does not pass is kept, marked by its type: it stands for its group until the next row comes."""
@@ -70,7 +70,7 @@ cdef class FinishedSelector(Selector):
         cdef bint done = False
         self.app.frame.output = out
         try:
-            if self.asked.c.fn(&self.asked.c, event, &self.app.frame, NULL) != TRUE:
+            if self.group_having.c.fn(&self.group_having.c, event, &self.app.frame, NULL) != TRUE:
                 out.type = TIMER
             done = True
         finally:

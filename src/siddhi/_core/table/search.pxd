@@ -34,8 +34,8 @@ cdef class TableSearch:
     cdef readonly Access access        # None: every row is a candidate
     cdef KeyAccess key                 # the access, where it is by primary key
     cdef ValueAccess value             # the access, where it is by the value of an index
-    cdef Executor gate                 # what does not read the row; None: nothing
-    cdef Executor rest                 # what is tested on each candidate; None: nothing
+    cdef Executor row_free                 # what does not read the row; None: nothing
+    cdef Executor residual                 # what is tested on each candidate; None: nothing
     cdef Executor whole                # what is tested on each row, where every row is a candidate
     cdef int binding
     cdef int slot
@@ -47,11 +47,11 @@ cdef class TableSearch:
     cdef int find(self, EventC* e, FrameC* f, NumbersC* out) except -1      # in order of insertion
     cdef inline bint is_by_key(self) noexcept:
         # Where rows are filed under another key than their own, all are looked at: a search goes by values.
-        return self.key is not None and self.table.n_astray == 0
+        return self.key is not None and self.table.n_misfiled == 0
     cdef bint contains(self, EventC* e, FrameC* f) except -1
     cdef bint chain_contains(self, const ChainC* chain, EventC* e, FrameC* f) except -1
-    cdef NumbersC borrow(self) noexcept
-    cdef void give_back(self, NumbersC numbers) noexcept
+    cdef NumbersC acquire_buffer(self) noexcept
+    cdef void release_buffer(self, NumbersC numbers) noexcept
     cdef bint narrow(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1
     cdef int scan(self, NumbersC* out, EventC* e, FrameC* f) except -1
     cdef void arrange(self, NumbersC* out) noexcept

@@ -66,7 +66,7 @@ cdef uint64_t row_hash(Layout layout, const EventC* row) except? 0xdead:
 
 cdef Py_ssize_t part_distinct(Table table, uint32_t* at, Py_ssize_t* n, bint merge) except -1:
     cdef Py_ssize_t i, j, first, n_distinct = 0, n_others = 0, size = 0
-    cdef uint64_t place = 0
+    cdef uint64_t bucket = 0
     cdef uint32_t number
     cdef Py_ssize_t* heads = NULL      # index + 1 of a distinct row; 0: free
     cdef uint32_t* others = NULL
@@ -90,12 +90,12 @@ cdef Py_ssize_t part_distinct(Table table, uint32_t* at, Py_ssize_t* n, bint mer
             row = table.rows[number].event
             first = -1
             if size:
-                place = row_hash(layout, row) >> 8 & <uint64_t> (size - 1)
-                while heads[place]:
-                    if rows_equal(layout, table.rows[at[heads[place] - 1]].event, row):
-                        first = heads[place] - 1
+                bucket = row_hash(layout, row) >> 8 & <uint64_t> (size - 1)
+                while heads[bucket]:
+                    if rows_equal(layout, table.rows[at[heads[bucket] - 1]].event, row):
+                        first = heads[bucket] - 1
                         break
-                    place = (place + 1) & <uint64_t> (size - 1)
+                    bucket = (bucket + 1) & <uint64_t> (size - 1)
             else:
                 for j in range(n_distinct):
                     if rows_equal(layout, table.rows[at[j]].event, row):
@@ -103,7 +103,7 @@ cdef Py_ssize_t part_distinct(Table table, uint32_t* at, Py_ssize_t* n, bint mer
                         break
             if first < 0:
                 if size:
-                    heads[place] = n_distinct + 1
+                    heads[bucket] = n_distinct + 1
                 came[n_distinct] = not table.rows[number].changed
                 at[n_distinct] = number
                 n_distinct += 1
@@ -143,14 +143,14 @@ cdef class TableSearch:
         slot: with binding IN_SLOT, the event slot.
     """
 
-    def __init__(self, Table table not None, Access access, Executor gate, Executor rest, Executor whole,
+    def __init__(self, Table table not None, Access access, Executor row_free, Executor residual, Executor whole,
                  int binding, int slot=0):
         self.table = table
         self.access = access
         self.key = <KeyAccess> access if isinstance(access, KeyAccess) else None
         self.value = <ValueAccess> access if isinstance(access, ValueAccess) else None
-        self.gate = gate
-        self.rest = rest
+        self.row_free = row_free
+        self.residual = residual
         self.whole = whole
         self.binding = binding
         self.slot = slot
@@ -161,7 +161,7 @@ cdef class TableSearch:
     def __repr__(self):
         return f"<TableSearch of '{self.table.id}' by {'scan' if self.access is None else repr(self.access)}>"
 
-    cdef NumbersC borrow(self) noexcept:
+    cdef NumbersC acquire_buffer(self) noexcept:
         """A buffer for one search; a search inside another one gets its own."""
         cdef NumbersC numbers = self.found
         self.found.at = NULL
@@ -169,7 +169,7 @@ cdef class TableSearch:
         numbers.n = 0
         return numbers
 
-    cdef void give_back(self, NumbersC numbers) noexcept:
+    cdef void release_buffer(self, NumbersC numbers) noexcept:
         if self.found.at is NULL:
             self.found = numbers
         else:
@@ -195,15 +195,15 @@ cdef class TableSearch:
 
     cdef uint32_t find_one(self, EventC* e, FrameC* f) except? 0xfffffffe:
         cdef uint32_t number
-        if self.rest is None and self.gate is None:
+        if self.residual is None and self.row_free is None:
             # The values are there before the table is looked into: nothing can change it in between.
             return self.key.get(e, f)
         self.table.searching += 1
         try:
-            if self.gate is not None and self.gate.c.fn(&self.gate.c, e, f, NULL) != TRUE:
+            if self.row_free is not None and self.row_free.c.fn(&self.row_free.c, e, f, NULL) != TRUE:
                 return NO_ROW
             number = self.key.get(e, f)
-            if number != NO_ROW and not self.matches(self.rest, self.table.rows[number].event, e, f):
+            if number != NO_ROW and not self.matches(self.residual, self.table.rows[number].event, e, f):
                 return NO_ROW
         finally:
             self.table.searching -= 1
@@ -221,16 +221,16 @@ cdef class TableSearch:
             return 0
         table.searching += 1
         try:
-            if self.gate is not None and self.gate.c.fn(&self.gate.c, e, f, NULL) != TRUE:
+            if self.row_free is not None and self.row_free.c.fn(&self.row_free.c, e, f, NULL) != TRUE:
                 return 0
             if not self.narrow(out, e, f, MIN_LIMIT + table.size // 8):
                 out.n = 0
                 return self.scan(out, e, f)
             if not self.access.ordered:
                 self.arrange(out)
-            if self.rest is not None:
+            if self.residual is not None:
                 for i in range(out.n):
-                    if self.matches(self.rest, table.rows[out.at[i]].event, e, f):
+                    if self.matches(self.residual, table.rows[out.at[i]].event, e, f):
                         out.at[n] = out.at[i]
                         n += 1
                 out.n = n
@@ -241,7 +241,7 @@ cdef class TableSearch:
     cdef bint narrow(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1:
         """Collect what the access finds; False where that is nothing to go by: looking at every row is no worse. Where it
         stopped at the limit, what it had found by then is left."""
-        if self.access is None or (self.access.by_key and self.table.n_astray):
+        if self.access is None or (self.access.by_key and self.table.n_misfiled):
             return False
         self.access.collect(out, e, f, limit)
         return out.n <= limit or self.access.limited == 0
@@ -282,20 +282,20 @@ cdef class TableSearch:
             return self.find_one(e, f) != NO_ROW
         table.searching += 1
         try:
-            if self.gate is not None and self.gate.c.fn(&self.gate.c, e, f, NULL) != TRUE:
+            if self.row_free is not None and self.row_free.c.fn(&self.row_free.c, e, f, NULL) != TRUE:
                 return False
             if self.whole is None:
                 return table.size > 0
             if self.value is not None:
                 return self.chain_contains(self.value.chain(e, f), e, f)
-            numbers = self.borrow()
+            numbers = self.acquire_buffer()
             try:
-                if self.narrow(&numbers, e, f, 0 if self.rest is None else MIN_LIMIT + table.size // 8):
+                if self.narrow(&numbers, e, f, 0 if self.residual is None else MIN_LIMIT + table.size // 8):
                     for i in range(numbers.n):
-                        if self.matches(self.rest, table.rows[numbers.at[i]].event, e, f):
+                        if self.matches(self.residual, table.rows[numbers.at[i]].event, e, f):
                             return True
                     return False
-                if self.rest is None and numbers.n:
+                if self.residual is None and numbers.n:
                     return True
                 number = table.first
                 while number != NO_ROW:
@@ -304,7 +304,7 @@ cdef class TableSearch:
                     number = table.rows[number].next
                 return False
             finally:
-                self.give_back(numbers)
+                self.release_buffer(numbers)
         finally:
             table.searching -= 1
 
@@ -314,7 +314,7 @@ cdef class TableSearch:
             return False
         number = chain.first
         while number != NO_ROW:
-            if self.matches(self.rest, self.table.rows[number].event, e, f):
+            if self.matches(self.residual, self.table.rows[number].event, e, f):
                 return True
             number = self.value.index.links[number].next
         return False
@@ -396,7 +396,7 @@ cdef class TableSearchable(Searchable):
                 prefetch_line(<char*> event + self.pool.record_bytes - 1)      # a record lies on two lines, as a rule
                 found_keep(found, self.pool, event)
             return 0
-        numbers = self.search.borrow()
+        numbers = self.search.acquire_buffer()
         try:
             self.search.find(event, frame, &numbers)
             if table.distinct:
@@ -404,7 +404,7 @@ cdef class TableSearchable(Searchable):
             for i in range(numbers.n):
                 found_keep(found, self.pool, table.rows[numbers.at[i]].event)
         finally:
-            self.search.give_back(numbers)
+            self.search.release_buffer(numbers)
         return 0
 
     cdef int prefetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1:

@@ -29,7 +29,7 @@ class StoreQuery:
         parameters: Parameters,
         find: Callable[[dict[str, object]], Iterable[Sequence[object]]],
         contains: Callable[[dict[str, object]], bool],
-        rest: Executor | None,
+        residual: Executor | None,
         binding: int,
         slot: int = 0,
     ) -> None: ...

@@ -79,18 +79,18 @@ cdef class StoreQuery:
     cdef Parameters parameters
     cdef object ask
     cdef object ask_whether
-    cdef Executor rest
+    cdef Executor residual
     cdef int binding
     cdef int slot
 
     def __init__(self, EventPool pool not None, Layout layout not None, Parameters parameters not None, find, contains,
-                 Executor rest, int binding, int slot=0):
+                 Executor residual, int binding, int slot=0):
         self.pool = pool
         self.layout = layout
         self.parameters = parameters
         self.ask = find
         self.ask_whether = contains
-        self.rest = rest
+        self.residual = residual
         self.binding = binding
         self.slot = slot
 
@@ -100,17 +100,17 @@ cdef class StoreQuery:
     cdef bint matches(self, EventC* record, EventC* event, FrameC* frame) except -1:
         cdef EventC* before
         cdef bint answer
-        if self.rest is None:
+        if self.residual is None:
             return True
         if self.binding == AS_EVENT:
-            return self.rest.c.fn(&self.rest.c, record, frame, NULL) == TRUE
+            return self.residual.c.fn(&self.residual.c, record, frame, NULL) == TRUE
         if self.binding == IN_SLOT:
             frame.slots[self.slot] = record
-            return self.rest.c.fn(&self.rest.c, event, frame, NULL) == TRUE
+            return self.residual.c.fn(&self.residual.c, event, frame, NULL) == TRUE
         before = frame.row
         frame.row = record
         try:
-            answer = self.rest.c.fn(&self.rest.c, event, frame, NULL) == TRUE
+            answer = self.residual.c.fn(&self.residual.c, event, frame, NULL) == TRUE
         finally:
             frame.row = before
         return answer
@@ -135,7 +135,7 @@ cdef class StoreQuery:
         cdef EventC* record
         cdef dict values = self.parameters.bind(event, frame)
         cdef bint answer
-        if self.rest is None:
+        if self.residual is None:
             answer = True if self.ask_whether(values) else False
             return answer
         for row in self.ask(values):

@@ -40,7 +40,7 @@ cdef class Table:
     cdef readonly bint composite       # the primary key is of several attributes
     cdef tuple declared                # positions of the attributes with an index
     cdef readonly bint distinct        # equal rows are one; rows keep their timestamps
-    cdef readonly Py_ssize_t n_astray  # composite key: rows whose values make another key than that they are filed under
+    cdef readonly Py_ssize_t n_misfiled  # composite key: rows whose values make another key than that they are filed under
     cdef public bint quiet             # somebody else tells of what is refused
     cdef public KeyLimit limit         # of its rows, or None
     cdef object failure                # of the first row since somebody asked that found no room
@@ -64,7 +64,7 @@ cdef class Table:
     cdef int fail(self) except -1                                      # raises the failure, if there is one
     cdef int check_writable(self) except -1
     cdef int reserve(self) except -1
-    cdef int reserve_key(self, uint32_t slot) except -1
+    cdef int reserve_key(self, uint32_t key_id) except -1
     cdef uint32_t number_of(self, const CellC* key, uint64_t nulls) except? 0xfffffffe     # NO_ROW: there is none
     # Ask the memory for what look-ups of keys will need, PREFETCH_ROWS at the most; the keys are simple (KeyMap.is_simple).
     cdef void prefetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept
@@ -72,18 +72,18 @@ cdef class Table:
     cdef uint32_t insert(self, EventC* event) except? 0xfffffffe       # NO_ROW: dropped because of its key
     cdef EventC* adopt(self, EventC* event) except NULL
     cdef EventC* copy(self, const EventC* event) except NULL
-    cdef int enter(self, EventC* row, uint32_t key_slot) except -1
+    cdef int enter(self, EventC* row, uint32_t key_id) except -1
     cdef int remove(self, uint32_t number) except -1
     cdef int replace(self, uint32_t number, EventC* row) except -1     # takes the row over; it is filed as the old one
     cdef bint change(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1   # takes the rows over
     cdef bint is_moved(self, uint32_t number, const EventC* row) except -1     # to another value of an index
     cdef int note_filing(self, uint32_t number) except -1
-    cdef uint32_t filed_as(self, const EventC* row) except? 0xfffffffe     # by the key of these values; or NO_ROW
+    cdef uint32_t row_of_key(self, const EventC* row) except? 0xfffffffe     # by the key of these values; or NO_ROW
     cdef bint is_key_free(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1
     cdef int refuse(self, EventC* event, str what) except -1
     cdef int clear(self) except -1
     cdef int write(self, SnapshotWriter writer) except -1
-    cdef int write_astray(self, SnapshotWriter writer) except -1
+    cdef int write_misfiled(self, SnapshotWriter writer) except -1
     cdef int read(self, SnapshotReader reader) except -1
 
 cdef class TableState(Processor):      # a table as one of the steps that hold state

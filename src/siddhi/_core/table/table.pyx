@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy, memset
 
-from siddhi._core.index.hash_index cimport MAX_WIDTH, NO_SLOT
+from siddhi._core.index.hash_index cimport MAX_WIDTH, NO_ID
 from siddhi._core.record.arena cimport enlarge
 from siddhi._core.record.event cimport (
     BOOL, CURRENT, OBJECT, STRING, acquire, cell_from_python, event_to_tuple, release, retain,
@@ -109,40 +109,40 @@ cdef class Table:
         return nulls
 
     cdef uint32_t number_of(self, const CellC* key, uint64_t nulls) except? 0xfffffffe:
-        cdef uint32_t slot = self.keys.find(key, nulls)
-        if slot == NO_SLOT:
+        cdef uint32_t key_id = self.keys.find(key, nulls)
+        if key_id == NO_ID:
             return NO_ROW
-        if slot < self.used:
+        if key_id < self.used:
             # Rows and keys that came together have the same number: asked for now, the row comes along with its key.
-            prefetch_line(&self.rows[slot])
-        return self.numbers[slot]
+            prefetch_line(&self.rows[key_id])
+        return self.numbers[key_id]
 
     cdef void prefetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept:
-        cdef uint32_t slots[PREFETCH_ROWS]
+        cdef uint32_t key_ids[PREFETCH_ROWS]
         cdef Py_ssize_t i, last = self.pool.record_bytes - 1
         cdef bint text = self.keys.has_text
         cdef EventC* event
         for i in range(n):
             prefetch_line(&self.keys.table[hashes[i] & self.keys.mask])
         for i in range(n):
-            slots[i] = self.keys.guess(hashes[i])
-            if slots[i] != NO_SLOT:
-                prefetch_line(&self.keys.keys[slots[i]])
-                prefetch_line(&self.numbers[slots[i]])
-                if slots[i] < self.used:
-                    prefetch_line(&self.rows[slots[i]])
+            key_ids[i] = self.keys.guess(hashes[i])
+            if key_ids[i] != NO_ID:
+                prefetch_line(&self.keys.keys[key_ids[i]])
+                prefetch_line(&self.numbers[key_ids[i]])
+                if key_ids[i] < self.used:
+                    prefetch_line(&self.rows[key_ids[i]])
         for i in range(n):
-            if slots[i] != NO_SLOT:
+            if key_ids[i] != NO_ID:
                 if text:
                     # The text that is held is compared with that which is asked for: its header, and where it begins.
-                    prefetch_line(self.keys.keys[slots[i]].o)
-                    prefetch_line(<char*> self.keys.keys[slots[i]].o + 63)
-                if self.numbers[slots[i]] != slots[i]:
-                    slots[i] = self.numbers[slots[i]]
-                    prefetch_line(&self.rows[slots[i]])
+                    prefetch_line(self.keys.keys[key_ids[i]].o)
+                    prefetch_line(<char*> self.keys.keys[key_ids[i]].o + 63)
+                if self.numbers[key_ids[i]] != key_ids[i]:
+                    key_ids[i] = self.numbers[key_ids[i]]
+                    prefetch_line(&self.rows[key_ids[i]])
         for i in range(n):
-            if slots[i] != NO_SLOT:
-                event = self.rows[slots[i]].event
+            if key_ids[i] != NO_ID:
+                event = self.rows[key_ids[i]].event
                 if event is not NULL:
                     prefetch_line(event)
                     prefetch_line(<char*> event + last)
@@ -188,11 +188,11 @@ cdef class Table:
             self.capacity = capacity
         return 0
 
-    cdef int reserve_key(self, uint32_t slot) except -1:
+    cdef int reserve_key(self, uint32_t key_id) except -1:
         cdef Py_ssize_t capacity
         cdef uint32_t* numbers
-        if slot >= self.n_numbers:
-            capacity = max(16, 2 * self.n_numbers, <Py_ssize_t> slot + 1)
+        if key_id >= self.n_numbers:
+            capacity = max(16, 2 * self.n_numbers, <Py_ssize_t> key_id + 1)
             numbers = <uint32_t*> enlarge(self.numbers, self.n_numbers * sizeof(uint32_t), capacity * sizeof(uint32_t))
             if numbers is NULL:
                 raise MemoryError
@@ -204,7 +204,7 @@ cdef class Table:
         """Add an event as the last row, unless its primary key is taken. The event stays the caller's."""
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls
-        cdef uint32_t slot = NO_SLOT
+        cdef uint32_t key_id = NO_ID
         cdef bint is_new = True
         cdef EventC* row
         self.check_writable()
@@ -212,17 +212,17 @@ cdef class Table:
         if self.keys is not None:
             nulls = self.key_of(event, key)
             if not (nulls and self.numeric_key):
-                if self.limit is not None and self.keys.find(key, nulls) == NO_SLOT and not self.has_room():
+                if self.limit is not None and self.keys.find(key, nulls) == NO_ID and not self.has_room():
                     return NO_ROW
-                self.reserve_key(<uint32_t> self.keys.size if self.keys.free_slot == NO_SLOT else self.keys.free_slot)
-                slot = self.keys.insert(key, nulls, &is_new)
-            if slot == NO_SLOT or not is_new:
+                self.reserve_key(<uint32_t> self.keys.size if self.keys.free_id == NO_ID else self.keys.free_id)
+                key_id = self.keys.insert(key, nulls, &is_new)
+            if key_id == NO_ID or not is_new:
                 self.refuse(event, "a row for")
                 return NO_ROW
         elif self.limit is not None and not self.has_room():
             return NO_ROW
         row = self.adopt(event)
-        self.enter(row, slot)
+        self.enter(row, key_id)
         return self.last
 
     cdef bint has_room(self) except -1:
@@ -271,10 +271,10 @@ cdef class Table:
         row.timestamp = event.timestamp if self.distinct else -1
         return row
 
-    cdef int enter(self, EventC* row, uint32_t key_slot) except -1:
+    cdef int enter(self, EventC* row, uint32_t key_id) except -1:
         """Put a row at the end; there is room, and the key is its own."""
         cdef uint32_t number
-        cdef RowC* place
+        cdef RowC* entry
         cdef ValueIndex index
         if self.free != NO_ROW:
             number = self.free
@@ -282,14 +282,14 @@ cdef class Table:
         else:
             number = self.used
             self.used += 1
-        place = &self.rows[number]
-        place.event = row
-        place.sequence = self.sequence
+        entry = &self.rows[number]
+        entry.event = row
+        entry.sequence = self.sequence
         self.sequence += 1
-        place.key = key_slot
-        place.changed = False
-        place.previous = self.last
-        place.next = NO_ROW
+        entry.key = key_id
+        entry.changed = False
+        entry.previous = self.last
+        entry.next = NO_ROW
         if self.last == NO_ROW:
             self.first = number
         else:
@@ -297,7 +297,7 @@ cdef class Table:
         self.last = number
         self.size += 1
         if self.keys is not None:
-            self.numbers[key_slot] = number
+            self.numbers[key_id] = number
         if self.indexes:
             for index in self.indexes.values():
                 index.add(number, row)
@@ -305,27 +305,27 @@ cdef class Table:
 
     cdef int remove(self, uint32_t number) except -1:
         """Delete a row."""
-        cdef RowC* place = &self.rows[number]
-        cdef EventC* row = place.event
+        cdef RowC* entry = &self.rows[number]
+        cdef EventC* row = entry.event
         cdef ValueIndex index
         self.check_writable()
         if self.indexes:
             for index in self.indexes.values():
                 index.remove(number, row)
         if self.keys is not None:
-            self.keys.remove(place.key)
-            if place.changed:
-                self.n_astray -= 1
-        if place.previous == NO_ROW:
-            self.first = place.next
+            self.keys.remove(entry.key)
+            if entry.changed:
+                self.n_misfiled -= 1
+        if entry.previous == NO_ROW:
+            self.first = entry.next
         else:
-            self.rows[place.previous].next = place.next
-        if place.next == NO_ROW:
-            self.last = place.previous
+            self.rows[entry.previous].next = entry.next
+        if entry.next == NO_ROW:
+            self.last = entry.previous
         else:
-            self.rows[place.next].previous = place.previous
-        place.event = NULL
-        place.next = self.free
+            self.rows[entry.next].previous = entry.previous
+        entry.event = NULL
+        entry.next = self.free
         self.free = number
         self.size -= 1
         release(self.pool, row)
@@ -353,7 +353,7 @@ cdef class Table:
         cdef Py_ssize_t i
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls
-        cdef uint32_t slot
+        cdef uint32_t key_id
         cdef bint is_new = False
         self.check_writable()
         if self.composite:
@@ -368,16 +368,16 @@ cdef class Table:
                 return False
             for i in range(n):
                 nulls = self.key_of(rows[i], key)
-                slot = self.keys.find(key, nulls)
-                if slot == NO_SLOT or self.numbers[slot] != found[i]:
+                key_id = self.keys.find(key, nulls)
+                if key_id == NO_ID or self.numbers[key_id] != found[i]:
                     self.keys.remove(self.rows[found[i]].key)
-                    self.rows[found[i]].key = NO_SLOT
+                    self.rows[found[i]].key = NO_ID
             for i in range(n):
-                if self.rows[found[i]].key == NO_SLOT:
+                if self.rows[found[i]].key == NO_ID:
                     nulls = self.key_of(rows[i], key)
-                    slot = self.keys.insert(key, nulls, &is_new)
-                    self.rows[found[i]].key = slot
-                    self.numbers[slot] = found[i]
+                    key_id = self.keys.insert(key, nulls, &is_new)
+                    self.rows[found[i]].key = key_id
+                    self.numbers[key_id] = found[i]
         for i in range(n):
             self.replace(found[i], rows[i])
         return True
@@ -396,17 +396,17 @@ cdef class Table:
                     return True
         return False
 
-    cdef uint32_t filed_as(self, const EventC* row) except? 0xfffffffe:
+    cdef uint32_t row_of_key(self, const EventC* row) except? 0xfffffffe:
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls = self.key_of(row, key)
         return self.number_of(key, nulls)
 
     cdef int note_filing(self, uint32_t number) except -1:
         """Remember whether the values of a row make another key than that under which it is filed."""
-        cdef RowC* place = &self.rows[number]
-        cdef bint astray = self.filed_as(place.event) != number
-        self.n_astray += <Py_ssize_t> astray - <Py_ssize_t> place.changed
-        place.changed = astray
+        cdef RowC* entry = &self.rows[number]
+        cdef bint misfiled = self.row_of_key(entry.event) != number
+        self.n_misfiled += <Py_ssize_t> misfiled - <Py_ssize_t> entry.changed
+        entry.changed = misfiled
         return 0
 
     cdef bint is_key_free(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1:
@@ -443,7 +443,7 @@ cdef class Table:
         self.capacity = 0
         self.used = 0
         self.size = 0
-        self.n_astray = 0
+        self.n_misfiled = 0
         self.free = self.first = self.last = NO_ROW
         for number in range(used):
             if rows[number].event is not NULL:
@@ -469,14 +469,14 @@ cdef class Table:
         finally:
             PyMem_Free(events)
         if self.composite:
-            self.write_astray(writer)
+            self.write_misfiled(writer)
         return 0
 
-    cdef int write_astray(self, SnapshotWriter writer) except -1:
+    cdef int write_misfiled(self, SnapshotWriter writer) except -1:
         cdef KeyMap filed = KeyMap(self.keys.types)
         cdef uint32_t number = self.first, key, i = 0
         cdef bint is_new = False
-        writer.put_u32(<uint32_t> self.n_astray)
+        writer.put_u32(<uint32_t> self.n_misfiled)
         while number != NO_ROW:
             if self.rows[number].changed:
                 key = self.rows[number].key
@@ -493,39 +493,39 @@ cdef class Table:
         cdef Py_ssize_t i, n = reader.get_events(self.pool, &events)
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls
-        cdef bint is_new = True, is_astray
-        cdef uint32_t slot = NO_SLOT, n_astray = 0, met = 0
-        cdef list astray = []
+        cdef bint is_new = True, is_misfiled
+        cdef uint32_t key_id = NO_ID, n_misfiled = 0, met = 0
+        cdef list misfiled = []
         cdef KeyMap filed = None
         try:
             self.clear()
             if self.composite:
-                n_astray = reader.get_u32()
-                astray = [reader.get_u32() for _ in range(n_astray)]
-                if n_astray:
+                n_misfiled = reader.get_u32()
+                misfiled = [reader.get_u32() for _ in range(n_misfiled)]
+                if n_misfiled:
                     filed = KeyMap(self.keys.types)
                     filed.read(reader)
-                    if filed.size != <Py_ssize_t> n_astray or filed.used != n_astray:
+                    if filed.size != <Py_ssize_t> n_misfiled or filed.used != n_misfiled:
                         raise ValueError(f"snapshot is damaged: table '{self.id}' has rows without a key")
-                    astray.append(-1)
-            slot = NO_SLOT
+                    misfiled.append(-1)
+            key_id = NO_ID
             for i in range(n):
                 self.reserve()
                 if self.keys is not None:
-                    is_astray = met < n_astray and astray[met] == i
-                    if is_astray:
-                        slot = self.keys.insert(&filed.keys[<Py_ssize_t> met * filed.width], filed.nulls[met], &is_new)
+                    is_misfiled = met < n_misfiled and misfiled[met] == i
+                    if is_misfiled:
+                        key_id = self.keys.insert(&filed.keys[<Py_ssize_t> met * filed.width], filed.nulls[met], &is_new)
                         met += 1
                     else:
                         nulls = self.key_of(events[i], key)
-                        slot = self.keys.insert(key, nulls, &is_new)
+                        key_id = self.keys.insert(key, nulls, &is_new)
                     if not is_new:
                         raise ValueError(f"snapshot is damaged: table '{self.id}' has a primary key twice")
-                    self.reserve_key(slot)
-                self.enter(self.adopt(events[i]), slot)
-                if self.keys is not None and is_astray:
+                    self.reserve_key(key_id)
+                self.enter(self.adopt(events[i]), key_id)
+                if self.keys is not None and is_misfiled:
                     self.rows[self.last].changed = True
-                    self.n_astray += 1
+                    self.n_misfiled += 1
         finally:
             for i in range(n):
                 release(self.pool, events[i])

@@ -21,7 +21,7 @@ cdef class Window(Processor):
     cdef int read_state(self, void* state, SnapshotReader reader) except -1
     # Adds what joins and queries find in it, in order. Batch windows are told with NULL that somebody looks; they answer
     # whether they hold events that the index of a join has not been sent (those have no number).
-    cdef int content(self, void* state, FoundC* found) except -1
+    cdef int collect_events(self, void* state, FoundC* found) except -1
     cdef void close_all(self) noexcept
     cdef int64_t expiry_time(self) noexcept
 

@@ -78,7 +78,7 @@ cdef class Window(Processor):
         """Fill a fresh state; FrameC.partition is set, so that timers can be scheduled."""
         return 0
 
-    cdef int content(self, void* state, FoundC* found) except -1:
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
         raise TypeError(f"{type(self).__name__} can't be searched")
 
     @property
@@ -92,7 +92,7 @@ cdef class Window(Processor):
         try:
             self.open_state(fresh)
             try:
-                self.content(fresh, &found)
+                self.collect_events(fresh, &found)
                 return True
             except TypeError:
                 return False

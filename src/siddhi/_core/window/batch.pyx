@@ -19,7 +19,7 @@ from siddhi._core.record.frame cimport now_ms
 from siddhi._core.runtime.context cimport AppContext, next_tick, restored_tick
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
-    EventRingC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    EventRingC, ring_at, ring_clear, ring_first, ring_pop, ring_push, ring_read, ring_show, ring_write,
 )
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
@@ -69,7 +69,7 @@ cdef class BatchWindow(Window):
         if events.size:
             now = now_ms(&self.app.frame)
             while events.size:
-                event = queue_pop(events)
+                event = ring_pop(events)
                 self.expire(event, event.timestamp if searched > 0 else now)
                 searched -= 1
         return 0
@@ -92,11 +92,11 @@ cdef class BatchWindow(Window):
             # The batch is lost. Were it kept where nobody wants it later, no other one would find the memory either.
             self.next.abort()
             if not self.keeps_expired:
-                queue_clear(&state.previous, self.pool)
+                ring_clear(&state.previous, self.pool)
             raise
         if not self.keeps_expired:
             while state.previous.size:
-                event = queue_pop(&state.previous)
+                event = ring_pop(&state.previous)
                 release(self.pool, event)
         return 0
 
@@ -113,22 +113,22 @@ cdef class BatchWindow(Window):
         self.expire_previous(state)
         if state.current.size == 0:
             return 0
-        self.next.reset(now_ms(&self.app.frame) if self.resets_now else queue_first(&state.current).timestamp)
-        i = self.put_in_place(state)
+        self.next.reset(now_ms(&self.app.frame) if self.resets_now else ring_first(&state.current).timestamp)
+        i = self.merge_sent(state)
         while i < state.previous.size:
-            self.next.process(queue_at(&state.previous, i))
+            self.next.process(ring_at(&state.previous, i))
             i += 1
         return 0
 
-    cdef Py_ssize_t put_in_place(self, BatchStateC* state) except -1:
+    cdef Py_ssize_t merge_sent(self, BatchStateC* state) except -1:
         """The batch becomes the previous one, before anything downstream runs; returns where it begins there."""
         cdef EventRingC batch
         cdef Py_ssize_t start = state.previous.size
         if self.accumulates:
-            if start > 0 and queue_at(&state.previous, start - 1).group == 0:
+            if start > 0 and ring_at(&state.previous, start - 1).group == 0:
                 state.gaps = True
             while state.current.size:
-                queue_push(&state.previous, queue_pop(&state.current))
+                ring_push(&state.previous, ring_pop(&state.current))
             return start
         batch = state.current
         state.current = state.previous
@@ -140,19 +140,19 @@ cdef class BatchWindow(Window):
         if self.keeps_expired:
             return self.expire_all(state, &state.current)
         while state.current.size:
-            release(self.pool, queue_pop(&state.current))
+            release(self.pool, ring_pop(&state.current))
         return 0
 
     cdef int collect(self, BatchStateC* state, EventC* event) except -1:
         retain(self.pool, event)
-        return queue_push(&state.current, event)
+        return ring_push(&state.current, event)
 
-    cdef int content(self, void* state, FoundC* found) except -1:
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
         # What was released last; of the streaming forms what was streamed in this period.
         cdef BatchStateC* batch = <BatchStateC*> state
         cdef EventRingC* events = &batch.current if self.streams_current else &batch.previous
         if found is not NULL:
-            return queue_show(events, found)
+            return ring_show(events, found)
         batch.searched = events.size
         return self.has_unsent(batch, events)
 
@@ -161,16 +161,16 @@ cdef class BatchWindow(Window):
         if state.gaps:
             state.gaps = False
             return True
-        return events.size > 0 and queue_at(events, events.size - 1).group == 0
+        return events.size > 0 and ring_at(events, events.size - 1).group == 0
 
     cdef void close_state(self, void* state) noexcept:
-        queue_clear(&(<BatchStateC*> state).current, self.pool)
-        queue_clear(&(<BatchStateC*> state).previous, self.pool)
+        ring_clear(&(<BatchStateC*> state).current, self.pool)
+        ring_clear(&(<BatchStateC*> state).previous, self.pool)
 
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
         cdef BatchStateC* batch = <BatchStateC*> state
-        queue_write(&batch.current, writer, self.pool)
-        queue_write(&batch.previous, writer, self.pool)
+        ring_write(&batch.current, writer, self.pool)
+        ring_write(&batch.previous, writer, self.pool)
         writer.put_bool(batch.started)
         writer.put_i64(batch.boundary)
         writer.put_i64(batch.searched)
@@ -178,8 +178,8 @@ cdef class BatchWindow(Window):
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
         cdef BatchStateC* batch = <BatchStateC*> state
-        queue_read(&batch.current, reader, self.pool)
-        queue_read(&batch.previous, reader, self.pool)
+        ring_read(&batch.current, reader, self.pool)
+        ring_read(&batch.previous, reader, self.pool)
         batch.started = reader.get_bool()
         batch.boundary = reader.get_due()
         batch.searched = <Py_ssize_t> reader.get_i64()
@@ -224,20 +224,20 @@ cdef class LengthBatchWindow(BatchWindow):
 
     cdef int release_first(self, BatchStateC* state) except -1:
         """Release as many as make a batch; there are more where the release before was sent some."""
-        cdef EventRingC batch, rest
+        cdef EventRingC batch, remaining
         memset(&batch, 0, sizeof(EventRingC))
-        memset(&rest, 0, sizeof(EventRingC))
+        memset(&remaining, 0, sizeof(EventRingC))
         if state.current.size > self.length:
             while batch.size < self.length:
-                queue_push(&batch, queue_pop(&state.current))
-            rest = state.current
+                ring_push(&batch, ring_pop(&state.current))
+            remaining = state.current
             state.current = batch
         try:
             return self.release_batch(state)
         finally:
-            while rest.size:
-                queue_push(&state.current, queue_pop(&rest))
-            queue_clear(&rest, self.pool)
+            while remaining.size:
+                ring_push(&state.current, ring_pop(&remaining))
+            ring_clear(&remaining, self.pool)
 
     cdef int process_one(self, EventC* event) except -1:
         # A batch window ends its chunks itself: there is nothing to finish behind one event.
@@ -311,7 +311,7 @@ cdef class TimeBatchWindow(BatchWindow):
             return self.release_batch(state)
         if state.current.size == 0:
             return 0
-        timestamp = queue_first(&state.current).timestamp
+        timestamp = ring_first(&state.current).timestamp
         self.end_period(state)
         self.next.reset(timestamp)
         return self.next.finish()
@@ -373,18 +373,18 @@ cdef class ChunkBatchWindow(BatchWindow):
         cdef EventC* event
         cdef Py_ssize_t i, start, before = state.previous.size
         cdef bint announced = before > 0 if self.keeps_expired else self.resets
-        cdef int64_t announced_at = queue_first(&state.current).timestamp
+        cdef int64_t announced_at = ring_first(&state.current).timestamp
         state.releasing = True
         try:
             if before > 0 and not self.accumulates:
                 i = (before - 1) // self.length * self.length if self.length > 0 else 0
-                announced_at = queue_at(&state.previous, i).timestamp
+                announced_at = ring_at(&state.previous, i).timestamp
             self.expire_previous(state)
             # The whole chunk is the next previous batch; only its release is in pieces.
-            start = self.put_in_place(state)
+            start = self.merge_sent(state)
             i = start
             while i < state.previous.size:
-                event = queue_at(&state.previous, i)
+                event = ring_at(&state.previous, i)
                 if (i - start) % length == 0:
                     if i > start:
                         self.next.finish()
@@ -400,5 +400,5 @@ cdef class ChunkBatchWindow(BatchWindow):
         self.next.finish()
         if not self.keeps_expired:
             while state.previous.size:
-                release(self.pool, queue_pop(&state.previous))
+                release(self.pool, ring_pop(&state.previous))
         return 0

@@ -8,7 +8,7 @@ from siddhi._core.record.frame cimport now_ms
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
-    EventRingC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    EventRingC, ring_at, ring_clear, ring_pop, ring_push, ring_read, ring_show, ring_write,
 )
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
@@ -50,7 +50,7 @@ cdef class CronWindow(Window):
             state.due = tick
             self.app.schedule(self, state.due, self.app.frame.partition)
         retain(self.pool, event)
-        return queue_push(&state.current, event)
+        return ring_push(&state.current, event)
 
     cdef int on_timer(self, int64_t when) except -1:
         cdef CronStateC* state
@@ -65,13 +65,13 @@ cdef class CronWindow(Window):
             return 0  # of a key that was dropped, its slot perhaps used again
         state.due = 0
         while state.previous.size:
-            self.expire(queue_pop(&state.previous), now)
+            self.expire(ring_pop(&state.previous), now)
         batch = state.current
         state.current = state.previous
         state.previous = batch
         # A function of the selection may move the clock, and end the next batch, while this one passes.
         while i < state.previous.size:
-            event = queue_at(&state.previous, i)
+            event = ring_at(&state.previous, i)
             retain(self.pool, event)
             try:
                 self.next.process(event)
@@ -80,23 +80,23 @@ cdef class CronWindow(Window):
             i += 1
         return self.next.finish()
 
-    cdef int content(self, void* state, FoundC* found) except -1:
-        return 0 if found is NULL else queue_show(&(<CronStateC*> state).previous, found)
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else ring_show(&(<CronStateC*> state).previous, found)
 
     cdef void close_state(self, void* state) noexcept:
-        queue_clear(&(<CronStateC*> state).current, self.pool)
-        queue_clear(&(<CronStateC*> state).previous, self.pool)
+        ring_clear(&(<CronStateC*> state).current, self.pool)
+        ring_clear(&(<CronStateC*> state).previous, self.pool)
 
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
         cdef CronStateC* cron = <CronStateC*> state
-        queue_write(&cron.current, writer, self.pool)
-        queue_write(&cron.previous, writer, self.pool)
+        ring_write(&cron.current, writer, self.pool)
+        ring_write(&cron.previous, writer, self.pool)
         return writer.put_i64(cron.due)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
         cdef CronStateC* cron = <CronStateC*> state
-        queue_read(&cron.current, reader, self.pool)
-        queue_read(&cron.previous, reader, self.pool)
+        ring_read(&cron.current, reader, self.pool)
+        ring_read(&cron.previous, reader, self.pool)
         cron.due = reader.get_due()
         if cron.current.size:
             self.app.schedule(self, cron.due, self.app.frame.partition)

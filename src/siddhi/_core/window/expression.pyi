@@ -11,35 +11,35 @@ FIRST: Final[int]
 LAST: Final[int]
 
 @final
-class HeldCondition:
+class BufferCondition:
     text: str | None
     def __init__(
         self, app: AppContext, executor: Executor, aggregators: list[Aggregator], text: str | None = None
     ) -> None: ...
 
-class HeldWindow(Window): ...
+class BufferedWindow(Window): ...
 
 @final
-class ExpressionWindow(HeldWindow):
+class ExpressionWindow(BufferedWindow):
     def __init__(
         self,
         app: AppContext,
         pool: EventPool,
-        condition: HeldCondition | None,
+        condition: BufferCondition | None,
         text: Executor | None,
-        make_condition: Callable[[str], HeldCondition] | None,
+        make_condition: Callable[[str], BufferCondition] | None,
         stamps: bool = True,
     ) -> None: ...
 
 @final
-class ExpressionBatchWindow(HeldWindow):
+class ExpressionBatchWindow(BufferedWindow):
     def __init__(
         self,
         app: AppContext,
         pool: EventPool,
-        condition: HeldCondition | None,
+        condition: BufferCondition | None,
         text: Executor | None,
-        make_condition: Callable[[str], HeldCondition] | None,
+        make_condition: Callable[[str], BufferCondition] | None,
         includes: Executor | None,
         streams_current: bool,
         stamps: bool = True,

@@ -17,21 +17,21 @@ from siddhi._core.record.frame cimport TRUE, FrameC, now_ms
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
-    EventRingC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    EventRingC, ring_at, ring_clear, ring_first, ring_pop, ring_push, ring_read, ring_show, ring_write,
 )
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
 FIRST, LAST = 0, 1                 # event slots of a condition: the oldest and the newest event held
 
-cdef struct HeldStateC:
-    EventRingC held                    # what the condition is about
+cdef struct BufferStateC:
+    EventRingC buffered                    # what the condition is about
     EventRingC released                # expressionBatch: released last
     PyObject* condition            # HeldCondition in force, one of the window's; NULL: none yet
 
 
 @cython.final
-cdef class HeldCondition:
+cdef class BufferCondition:
     """A condition of a window. Its aggregators have one state, which inside a partition all keys share: a condition
     that counts, counts the events of every key, as recorded of Siddhi.
 
@@ -54,7 +54,7 @@ cdef class HeldCondition:
         self.text = text
 
 
-cdef class HeldWindow(Window):
+cdef class BufferedWindow(Window):
     """What the two share: the condition and its evaluation.
 
     Args:
@@ -63,13 +63,13 @@ cdef class HeldWindow(Window):
         make_condition: ``fn(text)``, makes a HeldCondition; what it raises fails the event.
     """
 
-    cdef HeldCondition fixed
+    cdef BufferCondition fixed
     cdef Executor text
     cdef object make_condition
     cdef dict conditions           # those in force, by text; states only borrow them, so that the collector sees all
     cdef bint closing              # the window goes: they may be gone already
 
-    def __init__(self, AppContext app not None, EventPool pool not None, HeldCondition condition, Executor text,
+    def __init__(self, AppContext app not None, EventPool pool not None, BufferCondition condition, Executor text,
                  make_condition, bint stamps):
         Window.__init__(self, app, pool, stamps)
         if condition is None and (text is None or make_condition is None):
@@ -78,92 +78,92 @@ cdef class HeldWindow(Window):
         self.text = text
         self.make_condition = make_condition
         self.conditions = {}
-        self.setup(sizeof(HeldStateC))
+        self.setup(sizeof(BufferStateC))
 
     cdef int ensure(self, unsigned int partition) except -1:
-        cdef HeldStateC* state
+        cdef BufferStateC* state
         Window.ensure(self, partition)
-        state = <HeldStateC*> self.states[partition]
+        state = <BufferStateC*> self.states[partition]
         if self.fixed is not None and state.condition is NULL:
-            self.put_in_force(state, self.fixed)
+            self.activate(state, self.fixed)
         return 0
 
-    cdef int content(self, void* state, FoundC* found) except -1:
-        return 0 if found is NULL else queue_show(&(<HeldStateC*> state).held, found)
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else ring_show(&(<BufferStateC*> state).buffered, found)
 
     cdef void close_state(self, void* address) noexcept:
-        cdef HeldStateC* state = <HeldStateC*> address
-        queue_clear(&state.held, self.pool)
-        queue_clear(&state.released, self.pool)
-        self.put_out_of_force(state)
+        cdef BufferStateC* state = <BufferStateC*> address
+        ring_clear(&state.buffered, self.pool)
+        ring_clear(&state.released, self.pool)
+        self.deactivate(state)
 
     # --- which condition
 
-    cdef int put_in_force(self, HeldStateC* state, HeldCondition condition) except -1:
+    cdef int activate(self, BufferStateC* state, BufferCondition condition) except -1:
         condition.users += 1
         state.condition = <PyObject*> condition
         if condition.text is not None:
             self.conditions[condition.text] = condition
         return 0
 
-    cdef void put_out_of_force(self, HeldStateC* state) noexcept:
-        cdef HeldCondition condition
+    cdef void deactivate(self, BufferStateC* state) noexcept:
+        cdef BufferCondition condition
         if state.condition is NULL or self.closing:
             return
-        condition = <HeldCondition> state.condition
+        condition = <BufferCondition> state.condition
         state.condition = NULL
         condition.users -= 1
         if condition.users == 0 and condition.text is not None:
             # Texts come and go with the events: what no key needs any more is forgotten.
             self.conditions.pop(condition.text, None)
 
-    cdef HeldCondition condition_of(self, text):
+    cdef BufferCondition condition_of(self, text):
         found = self.conditions.get(text)
         return self.make_condition(text) if found is None else found
 
-    cdef int follow_text(self, HeldStateC* state, EventC* event) except -1:
+    cdef int follow_text(self, BufferStateC* state, EventC* event) except -1:
         """Where the event brings another condition: what is held is admitted anew under that."""
-        cdef EventRingC held
-        cdef HeldCondition condition
+        cdef EventRingC buffered
+        cdef BufferCondition condition
         cdef object text = evaluate_to_python(self.text, event, &self.app.frame)
         if text is None:
             raise ValueError("the condition of the window is null")
-        if state.condition is not NULL and (<HeldCondition> state.condition).text == text:
+        if state.condition is not NULL and (<BufferCondition> state.condition).text == text:
             return 0
         condition = self.condition_of(text)
-        self.take_back(state)
-        self.put_out_of_force(state)
-        self.put_in_force(state, condition)
-        held = state.held
-        memset(&state.held, 0, sizeof(EventRingC))
+        self.forget_buffered(state)
+        self.deactivate(state)
+        self.activate(state, condition)
+        buffered = state.buffered
+        memset(&state.buffered, 0, sizeof(EventRingC))
         try:
-            while held.size:
-                self.admit(state, queue_pop(&held))
+            while buffered.size:
+                self.admit(state, ring_pop(&buffered))
         finally:
-            queue_clear(&held, self.pool)
+            ring_clear(&buffered, self.pool)
         return 0
 
-    cdef int take_back(self, HeldStateC* state) except -1:
+    cdef int forget_buffered(self, BufferStateC* state) except -1:
         """Let a condition that stays in force for other keys forget what is held for this one."""
         cdef Py_ssize_t i
-        if state.condition is not NULL and (<HeldCondition> state.condition).users > 1:
-            for i in range(state.held.size):
-                self.holds(state, queue_at(&state.held, i), EXPIRED, NULL, NULL)
+        if state.condition is not NULL and (<BufferCondition> state.condition).users > 1:
+            for i in range(state.buffered.size):
+                self.holds(state, ring_at(&state.buffered, i), EXPIRED, NULL, NULL)
         return 0
 
-    cdef int admit(self, HeldStateC* state, EventC* event) except -1:
+    cdef int admit(self, BufferStateC* state, EventC* event) except -1:
         """Take an event in; takes over its reference."""
         release(self.pool, event)
         return 0
 
     # --- evaluation
 
-    cdef bint holds(self, HeldStateC* state, EventC* event, int type, EventC* first, EventC* last) except -1:
+    cdef bint holds(self, BufferStateC* state, EventC* event, int type, EventC* first, EventC* last) except -1:
         """Evaluate with an event that comes (CURRENT) or goes (EXPIRED)."""
         cdef FrameC* frame = &self.app.frame
         cdef EventC** before = frame.slots
         cdef EventC* ends[2]
-        cdef HeldCondition condition = <HeldCondition> state.condition      # it may call Python, which may send another
+        cdef BufferCondition condition = <BufferCondition> state.condition      # it may call Python, which may send another
         ends[0] = first
         ends[1] = last
         frame.slots = ends
@@ -177,22 +177,22 @@ cdef class HeldWindow(Window):
     # --- snapshots
 
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
-        cdef HeldStateC* state = <HeldStateC*> address
-        queue_write(&state.held, writer, self.pool)
-        queue_write(&state.released, writer, self.pool)
-        return writer.put_object(None if state.condition is NULL else (<HeldCondition> state.condition).text)
+        cdef BufferStateC* state = <BufferStateC*> address
+        ring_write(&state.buffered, writer, self.pool)
+        ring_write(&state.released, writer, self.pool)
+        return writer.put_object(None if state.condition is NULL else (<BufferCondition> state.condition).text)
 
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
-        cdef HeldStateC* state = <HeldStateC*> address
-        queue_read(&state.held, reader, self.pool)
-        queue_read(&state.released, reader, self.pool)
+        cdef BufferStateC* state = <BufferStateC*> address
+        ring_read(&state.buffered, reader, self.pool)
+        ring_read(&state.released, reader, self.pool)
         text = reader.get_object()
         if text is not None:
-            self.put_in_force(state, self.condition_of(text))
+            self.activate(state, self.condition_of(text))
         return 0
 
     cdef int write(self, SnapshotWriter writer) except -1:
-        cdef HeldCondition condition
+        cdef BufferCondition condition
         Window.write(self, writer)
         if self.fixed is not None:
             return self.fixed.states.write(writer)
@@ -202,7 +202,7 @@ cdef class HeldWindow(Window):
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        cdef HeldCondition condition
+        cdef BufferCondition condition
         Window.read(self, reader)
         if self.fixed is not None:
             return self.fixed.states.read(reader)
@@ -214,7 +214,7 @@ cdef class HeldWindow(Window):
 
 @cython.final
 @cython.no_gc_clear
-cdef class ExpressionWindow(HeldWindow):
+cdef class ExpressionWindow(BufferedWindow):
     """The latest events for which the condition holds.
 
     An event that comes is held and the condition evaluated with it. Where that fails the oldest events expire, one by
@@ -222,44 +222,44 @@ cdef class ExpressionWindow(HeldWindow):
     when nothing is left of the window, the new event itself is among them.
     """
 
-    def __init__(self, AppContext app not None, EventPool pool not None, HeldCondition condition, Executor text,
+    def __init__(self, AppContext app not None, EventPool pool not None, BufferCondition condition, Executor text,
                  make_condition, bint stamps=True):
-        HeldWindow.__init__(self, app, pool, condition, text, make_condition, stamps)
+        BufferedWindow.__init__(self, app, pool, condition, text, make_condition, stamps)
 
     def __dealloc__(self):
         self.closing = True
         self.close_all()
 
     cdef int process(self, EventC* event) except -1:
-        self.take_in(event)
+        self.add_event(event)
         return self.next.process(event)
 
     cdef int process_one(self, EventC* event) except -1:
-        self.take_in(event)
+        self.add_event(event)
         return self.next.process_one(event)
 
-    cdef int take_in(self, EventC* event) except -1:
-        cdef HeldStateC* state = <HeldStateC*> state_of(self)
+    cdef int add_event(self, EventC* event) except -1:
+        cdef BufferStateC* state = <BufferStateC*> state_of(self)
         if self.text is not None:
             self.follow_text(state, event)
         retain(self.pool, event)
         return self.admit(state, event)
 
-    cdef int admit(self, HeldStateC* state, EventC* event) except -1:
+    cdef int admit(self, BufferStateC* state, EventC* event) except -1:
         cdef EventC* oldest
         cdef EventC* first
         cdef EventC* last = event
         cdef int64_t now
         cdef bint holds
-        queue_push(&state.held, event)
-        if self.holds(state, event, CURRENT, queue_first(&state.held), event):
+        ring_push(&state.buffered, event)
+        if self.holds(state, event, CURRENT, ring_first(&state.buffered), event):
             return 0
         now = self.expiry_time()
-        while state.held.size:
-            oldest = queue_pop(&state.held)
+        while state.buffered.size:
+            oldest = ring_pop(&state.buffered)
             first = NULL
-            if state.held.size:
-                first = queue_first(&state.held)
+            if state.buffered.size:
+                first = ring_first(&state.buffered)
             else:
                 last = NULL
             try:
@@ -275,7 +275,7 @@ cdef class ExpressionWindow(HeldWindow):
 
 @cython.final
 @cython.no_gc_clear
-cdef class ExpressionBatchWindow(HeldWindow):
+cdef class ExpressionBatchWindow(BufferedWindow):
     """Collects events while the condition holds over them; the event that ends that releases the batch.
 
     A release is one chunk: the batch before as EXPIRED, then the batch as CURRENT, stamped with the clock, no RESET.
@@ -292,9 +292,9 @@ cdef class ExpressionBatchWindow(HeldWindow):
     cdef Executor includes
     cdef bint streams_current
 
-    def __init__(self, AppContext app not None, EventPool pool not None, HeldCondition condition, Executor text,
+    def __init__(self, AppContext app not None, EventPool pool not None, BufferCondition condition, Executor text,
                  make_condition, Executor includes, bint streams_current, bint stamps=True):
-        HeldWindow.__init__(self, app, pool, condition, text, make_condition, stamps)
+        BufferedWindow.__init__(self, app, pool, condition, text, make_condition, stamps)
         self.includes = includes
         self.streams_current = streams_current
 
@@ -303,7 +303,7 @@ cdef class ExpressionBatchWindow(HeldWindow):
         self.close_all()
 
     cdef int process(self, EventC* event) except -1:
-        cdef HeldStateC* state = <HeldStateC*> state_of(self)
+        cdef BufferStateC* state = <BufferStateC*> state_of(self)
         try:
             if self.text is not None:
                 self.follow_text(state, event)
@@ -319,7 +319,7 @@ cdef class ExpressionBatchWindow(HeldWindow):
         # A batch window ends its chunks itself: there is nothing to finish behind one event.
         return self.process(event)
 
-    cdef int admit(self, HeldStateC* state, EventC* event) except -1:
+    cdef int admit(self, BufferStateC* state, EventC* event) except -1:
         # Events that are held have passed already where events stream.
         return self.take(state, event, False)
 
@@ -329,23 +329,23 @@ cdef class ExpressionBatchWindow(HeldWindow):
         self.app.frame.type = CURRENT
         return evaluate_condition(&self.includes.c, event, &self.app.frame) == TRUE
 
-    cdef int take(self, HeldStateC* state, EventC* event, bint passes) except -1:
+    cdef int take(self, BufferStateC* state, EventC* event, bint passes) except -1:
         """Put an event into the batch, and release that where the condition fails; takes over its reference."""
-        cdef EventC* first = queue_first(&state.held) if state.held.size else event
+        cdef EventC* first = ring_first(&state.buffered) if state.buffered.size else event
         cdef bint kept = False
         try:
             if self.holds(state, event, CURRENT, first, event):
-                queue_push(&state.held, event)
+                ring_push(&state.buffered, event)
                 kept = True
                 return self.next.process_one(event) if passes else 0
             # A new batch begins, and the event that ended this one counts there, even if it was included.
-            (<HeldCondition> state.condition).states.reset_partition(0)
+            (<BufferCondition> state.condition).states.reset_partition(0)
             self.holds(state, event, CURRENT, event, event)
-            if state.held.size == 0:
+            if state.buffered.size == 0:
                 return self.pass_alone(state, event, passes or not self.streams_current)
             if self.is_included(event):
                 retain(self.pool, event)
-                queue_push(&state.held, event)
+                ring_push(&state.buffered, event)
                 if passes:
                     self.next.process(event)
                 return self.release_batch(state, NULL, passes)
@@ -355,18 +355,18 @@ cdef class ExpressionBatchWindow(HeldWindow):
             try:
                 self.expire_batch(state)
             finally:
-                queue_push(&state.held, event)
+                ring_push(&state.buffered, event)
             return self.next.process_one(event)
         finally:
             if not kept:
                 release(self.pool, event)
 
-    cdef int pass_alone(self, HeldStateC* state, EventC* event, bint passes) except -1:
+    cdef int pass_alone(self, BufferStateC* state, EventC* event, bint passes) except -1:
         """An event that fails in an empty window: it expires, then passes unless it did before."""
         cdef EventC* current
         cdef int64_t now = self.expiry_time()
         while state.released.size:
-            self.expire(queue_pop(&state.released), now)
+            self.expire(ring_pop(&state.released), now)
         retain(self.pool, event)
         self.expire(event, now)
         if not passes:
@@ -380,13 +380,13 @@ cdef class ExpressionBatchWindow(HeldWindow):
             release(self.pool, current)
         return self.next.finish()
 
-    cdef int release_batch(self, HeldStateC* state, EventC* event, bint passes) except -1:
+    cdef int release_batch(self, BufferStateC* state, EventC* event, bint passes) except -1:
         """End the batch; the event, whose reference it takes over, is the first of the next one (NULL: none is).
 
         What a new condition releases while events stream (they pass no more) begins the chunk of the event that brought it.
         """
         cdef EventRingC batch
-        cdef EventC* held
+        cdef EventC* buffered
         cdef Py_ssize_t i = 0
         cdef int64_t now = now_ms(&self.app.frame)
         if self.streams_current:
@@ -394,33 +394,33 @@ cdef class ExpressionBatchWindow(HeldWindow):
                 self.expire_batch(state)
             finally:
                 if event is not NULL:
-                    queue_push(&state.held, event)
+                    ring_push(&state.buffered, event)
             return self.next.finish() if passes else 0
-        batch = state.held
-        state.held = state.released
+        batch = state.buffered
+        state.buffered = state.released
         state.released = batch
         # The batch before is where the next one will be collected: it goes first.
         try:
-            while state.held.size:
-                self.expire(queue_pop(&state.held), now)
+            while state.buffered.size:
+                self.expire(ring_pop(&state.buffered), now)
         finally:
             if event is not NULL:
-                queue_push(&state.held, event)
+                ring_push(&state.buffered, event)
         # A function of the selection may send, and end the next batch, while this one passes.
         while i < state.released.size:
-            held = own_event(self.pool, queue_at(&state.released, i))
-            state.released.ring[(state.released.head + i) & state.released.mask] = held
-            held.timestamp = now
-            retain(self.pool, held)
+            buffered = own_event(self.pool, ring_at(&state.released, i))
+            state.released.events[(state.released.head + i) & state.released.mask] = buffered
+            buffered.timestamp = now
+            retain(self.pool, buffered)
             try:
-                self.next.process(held)
+                self.next.process(buffered)
             finally:
-                release(self.pool, held)
+                release(self.pool, buffered)
             i += 1
         return self.next.finish()
 
-    cdef int expire_batch(self, HeldStateC* state) except -1:
+    cdef int expire_batch(self, BufferStateC* state) except -1:
         cdef int64_t now = self.expiry_time()
-        while state.held.size:
-            self.expire(queue_pop(&state.held), now)
+        while state.buffered.size:
+            self.expire(ring_pop(&state.buffered), now)
         return 0

@@ -9,7 +9,7 @@ from siddhi._core.record.instant cimport is_instant, refuse_instant
 from siddhi._core.runtime.context cimport AppContext, next_tick_of
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
-    EventRingC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    EventRingC, ring_at, ring_clear, ring_pop, ring_push, ring_read, ring_show, ring_write,
 )
 from siddhi._core.snapshot.format cimport REFUSED, SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
@@ -150,16 +150,16 @@ cdef class ExternalTimeBatchWindow(Window):
             event.body[self.cell] = <uint64_t> state.end
         else:
             retain(self.pool, event)
-        return queue_push(&state.current, event)
+        return ring_push(&state.current, event)
 
     cdef bint release_batch(self, ExternalBatchStateC* state, bint keeps) except -1:
         """The batch before, RESET, the batch; the caller ends the chunk. Returns whether there is one."""
         cdef bint any_expired = state.released.size > 0 and self.keeps_expired
         while state.released.size:
             if self.keeps_expired:
-                self.expire(queue_pop(&state.released), state.latest)
+                self.expire(ring_pop(&state.released), state.latest)
             else:
-                release(self.pool, queue_pop(&state.released))
+                release(self.pool, ring_pop(&state.released))
         if state.current.size == 0:
             return any_expired
         self.next.reset(state.latest)
@@ -175,8 +175,8 @@ cdef class ExternalTimeBatchWindow(Window):
         if self.keeps_expired:
             while i < n and i < state.released.size:
                 # It stays held: what expires is a copy without the number by which the index of a join knows it.
-                event = copy_event(self.pool, queue_at(&state.released, i))
-                if queue_at(&state.released, i).group == REFUSED:
+                event = copy_event(self.pool, ring_at(&state.released, i))
+                if ring_at(&state.released, i).group == REFUSED:
                     event.group = REFUSED
                 self.expire(event, state.latest)
                 i += 1
@@ -184,7 +184,7 @@ cdef class ExternalTimeBatchWindow(Window):
         self.next.reset(state.latest)
         # A function of the selection may send, and end the next batch, while this one passes.
         while i < n and i < state.released.size:
-            event = queue_at(&state.released, i)
+            event = ring_at(&state.released, i)
             retain(self.pool, event)
             try:
                 self.next.process(event)
@@ -198,11 +198,11 @@ cdef class ExternalTimeBatchWindow(Window):
         """Send what was collected as CURRENT."""
         cdef EventC* event
         while state.current.size:
-            event = queue_pop(&state.current)
+            event = ring_pop(&state.current)
             try:
                 if keeps:
                     # Before it is sent: the index of a join enters it then, and it is held also where that fails.
-                    queue_push(&state.released, event)
+                    ring_push(&state.released, event)
                     retain(self.pool, event)
                 self.next.process(event)
             finally:
@@ -232,17 +232,17 @@ cdef class ExternalTimeBatchWindow(Window):
         state = <ExternalBatchStateC*> self.states[partition]
         return state.current.size == 0 and (state.early or state.released.size == 0 or not self.keeps_expired)
 
-    cdef int content(self, void* state, FoundC* found) except -1:
-        return 0 if found is NULL else queue_show(&(<ExternalBatchStateC*> state).released, found)
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else ring_show(&(<ExternalBatchStateC*> state).released, found)
 
     cdef void close_state(self, void* state) noexcept:
-        queue_clear(&(<ExternalBatchStateC*> state).current, self.pool)
-        queue_clear(&(<ExternalBatchStateC*> state).released, self.pool)
+        ring_clear(&(<ExternalBatchStateC*> state).current, self.pool)
+        ring_clear(&(<ExternalBatchStateC*> state).released, self.pool)
 
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
         cdef ExternalBatchStateC* state = <ExternalBatchStateC*> address
-        queue_write(&state.current, writer, self.pool)
-        queue_write(&state.released, writer, self.pool)
+        ring_write(&state.current, writer, self.pool)
+        ring_write(&state.released, writer, self.pool)
         writer.put_bool(state.started)
         writer.put_bool(state.early)
         writer.put_i64(state.start)
@@ -252,8 +252,8 @@ cdef class ExternalTimeBatchWindow(Window):
 
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef ExternalBatchStateC* state = <ExternalBatchStateC*> address
-        queue_read(&state.current, reader, self.pool)
-        queue_read(&state.released, reader, self.pool)
+        ring_read(&state.current, reader, self.pool)
+        ring_read(&state.released, reader, self.pool)
         state.started = reader.get_bool()
         state.early = reader.get_bool()
         state.start = reader.get_time()

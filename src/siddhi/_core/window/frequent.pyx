@@ -40,10 +40,10 @@ cdef struct GoneC:
     int64_t order                  # of its arrival
     EventC* event                  # the latest of its key
     uint32_t bucket                # of its text in a hash map
-    uint32_t slot
+    uint32_t key_id
 
 cdef enum:
-    AHEAD = 12                     # events whose memory is asked for before they come
+    LOOKAHEAD = 12                     # events whose memory is asked for before they come
 
 
 cdef int in_order(const void* left, const void* right) noexcept nogil:
@@ -62,7 +62,7 @@ cdef class CountingWindow(Window):
     """
 
     cdef tuple positions
-    cdef int places[MAX_WIDTH]     # the same
+    cdef int key_positions[MAX_WIDTH]     # the same
     cdef int width
     cdef GoneC* gone               # keys that have to go, found one by one
     cdef Py_ssize_t n_gone
@@ -75,7 +75,7 @@ cdef class CountingWindow(Window):
             raise ValueError(f"the key of a window has at most {MAX_WIDTH} attributes, not {len(self.positions)}")
         self.width = <int> len(self.positions)
         for i, position in enumerate(self.positions):
-            self.places[i] = position
+            self.key_positions[i] = position
         self.setup(sizeof(FrequentStateC))
 
     cdef int open_state(self, void* address) except -1:
@@ -85,7 +85,7 @@ cdef class CountingWindow(Window):
         state.keys = <PyObject*> keys
         return 0
 
-    cdef int content(self, void* address, FoundC* found) except -1:
+    cdef int collect_events(self, void* address, FoundC* found) except -1:
         cdef FrequentStateC* state = <FrequentStateC*> address
         cdef Py_ssize_t i
         for i in range(state.capacity):
@@ -111,7 +111,7 @@ cdef class CountingWindow(Window):
         cdef int i, position
         key[0].bits = 0
         for i in range(self.width):
-            position = self.places[i]
+            position = self.key_positions[i]
             key[i].bits = 0
             if event.body[position >> 6] & ((<uint64_t> 1) << (position & 63)):
                 nulls |= (<uint64_t> 1) << i
@@ -132,28 +132,28 @@ cdef class CountingWindow(Window):
                 keys.prefetch(key, nulls)
         return Window.process_block(self, events, n, at)
 
-    cdef CountedC* count(self, FrequentStateC* state, EventC* event, uint32_t* slot, bint* is_new) except NULL:
+    cdef CountedC* count(self, FrequentStateC* state, EventC* event, uint32_t* key_id, bint* is_new) except NULL:
         """Find or make the entry of the event's key; a new one is all zeros but for its order."""
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls = self.read_key(event, key)
         cdef CountedC* entry
-        slot[0] = (<KeyMap> state.keys).insert(key, nulls, is_new)
+        key_id[0] = (<KeyMap> state.keys).insert(key, nulls, is_new)
         if is_new[0]:
             try:
-                self.make_room(state, slot[0])
+                self.make_room(state, key_id[0])
             except:
-                (<KeyMap> state.keys).remove(slot[0])
+                (<KeyMap> state.keys).remove(key_id[0])
                 raise
-        entry = &state.counted[slot[0]]
+        entry = &state.counted[key_id[0]]
         if is_new[0]:
             entry.order = state.arrivals
             state.arrivals += 1
         return entry
 
-    cdef int make_room(self, FrequentStateC* state, uint32_t slot) except -1:
+    cdef int make_room(self, FrequentStateC* state, uint32_t key_id) except -1:
         cdef CountedC* counted
-        cdef Py_ssize_t capacity = max(16, 2 * state.capacity, <Py_ssize_t> slot + 1)
-        if slot < state.capacity:
+        cdef Py_ssize_t capacity = max(16, 2 * state.capacity, <Py_ssize_t> key_id + 1)
+        if key_id < state.capacity:
             return 0
         counted = <CountedC*> PyMem_Realloc(state.counted, capacity * sizeof(CountedC))
         if counted is NULL:
@@ -171,12 +171,12 @@ cdef class CountingWindow(Window):
         entry.event = event
         return 0
 
-    cdef int forget(self, FrequentStateC* state, uint32_t slot) except -1:
+    cdef int forget(self, FrequentStateC* state, uint32_t key_id) except -1:
         """Take a key out; its latest event is the caller's."""
-        memset(&state.counted[slot], 0, sizeof(CountedC))
-        return (<KeyMap> state.keys).remove(slot)
+        memset(&state.counted[key_id], 0, sizeof(CountedC))
+        return (<KeyMap> state.keys).remove(key_id)
 
-    cdef int leave(self, FrequentStateC* state, uint32_t slot) except -1:
+    cdef int leave(self, FrequentStateC* state, uint32_t key_id) except -1:
         """A key has to go, with the next :meth:`expire_keys`."""
         cdef GoneC* gone
         if self.n_gone == self.room:
@@ -185,9 +185,9 @@ cdef class CountingWindow(Window):
                 raise MemoryError
             self.gone = gone
             self.room = max(16, 2 * self.room)
-        self.gone[self.n_gone].slot = slot
-        self.gone[self.n_gone].order = state.counted[slot].order
-        self.gone[self.n_gone].event = state.counted[slot].event
+        self.gone[self.n_gone].key_id = key_id
+        self.gone[self.n_gone].order = state.counted[key_id].order
+        self.gone[self.n_gone].event = state.counted[key_id].event
         self.n_gone += 1
         return 0
 
@@ -213,13 +213,13 @@ cdef class CountingWindow(Window):
             for i in range(n):
                 events[i] = gone[i].event
             for i in range(n):
-                (<KeyMap> state.keys).prefetch_slot(gone[min(i + AHEAD, n - 1)].slot)
-                self.forget(state, gone[i].slot)
+                (<KeyMap> state.keys).prefetch_key(gone[min(i + LOOKAHEAD, n - 1)].key_id)
+                self.forget(state, gone[i].key_id)
             if n > 1:
                 qsort(gone, n, sizeof(GoneC), in_order)
             try:
                 for i in range(n):
-                    prefetch_line(gone[min(i + AHEAD, n - 1)].event)
+                    prefetch_line(gone[min(i + LOOKAHEAD, n - 1)].event)
                     self.expire_kept(gone[i].event, now)
             finally:
                 for i in range(n):
@@ -255,14 +255,14 @@ cdef class CountingWindow(Window):
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
         cdef FrequentStateC* state = <FrequentStateC*> address
         cdef KeyMap keys = <KeyMap> state.keys
-        cdef uint32_t slot
+        cdef uint32_t key_id
         keys.write(writer)
-        for slot in range(keys.slots()):
-            if keys.is_live(slot):
-                writer.put_event(state.counted[slot].event, self.pool.layout)
-                writer.put_i64(state.counted[slot].count)
-                writer.put_i64(state.counted[slot].delta)
-                writer.put_i64(state.counted[slot].order)
+        for key_id in range(keys.id_bound()):
+            if keys.is_live(key_id):
+                writer.put_event(state.counted[key_id].event, self.pool.layout)
+                writer.put_i64(state.counted[key_id].count)
+                writer.put_i64(state.counted[key_id].delta)
+                writer.put_i64(state.counted[key_id].order)
         writer.put_i64(state.most)
         writer.put_i64(state.total)
         return writer.put_i64(state.arrivals)
@@ -270,15 +270,15 @@ cdef class CountingWindow(Window):
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef FrequentStateC* state = <FrequentStateC*> address
         cdef KeyMap keys = <KeyMap> state.keys
-        cdef uint32_t slot
+        cdef uint32_t key_id
         keys.read(reader)
-        for slot in range(keys.slots()):
-            if keys.is_live(slot):
-                self.make_room(state, slot)
-                state.counted[slot].event = reader.get_event(self.pool)
-                state.counted[slot].count = reader.get_i64()
-                state.counted[slot].delta = reader.get_i64()
-                state.counted[slot].order = reader.get_i64()
+        for key_id in range(keys.id_bound()):
+            if keys.is_live(key_id):
+                self.make_room(state, key_id)
+                state.counted[key_id].event = reader.get_event(self.pool)
+                state.counted[key_id].count = reader.get_i64()
+                state.counted[key_id].delta = reader.get_i64()
+                state.counted[key_id].order = reader.get_i64()
         state.most = reader.get_i64()
         if not keys.size <= state.most <= MOST_KEYS:
             raise ValueError(f"snapshot is damaged: a window that counted {state.most} keys")
@@ -315,15 +315,15 @@ cdef class FrequentWindow(CountingWindow):
     cdef int process(self, EventC* event) except -1:
         cdef FrequentStateC* state = <FrequentStateC*> state_of(self)
         cdef KeyMap keys = <KeyMap> state.keys
-        cdef uint32_t slot = 0
+        cdef uint32_t key_id = 0
         cdef bint is_new = False
-        cdef CountedC* entry = self.count(state, event, &slot, &is_new)
+        cdef CountedC* entry = self.count(state, event, &key_id, &is_new)
         if is_new and keys.size > self.length:
             # Its key must not be among those that are counted down.
-            self.forget(state, slot)
+            self.forget(state, key_id)
             if self.length <= 0 or not self.count_down(state):
                 return 0
-            entry = self.count(state, event, &slot, &is_new)
+            entry = self.count(state, event, &key_id, &is_new)
         entry.count += 1
         self.keep(entry, event)
         if keys.size > state.most:
@@ -333,13 +333,13 @@ cdef class FrequentWindow(CountingWindow):
     cdef bint count_down(self, FrequentStateC* state) except -1:
         """One less for every key; returns whether keys had to go."""
         cdef KeyMap keys = <KeyMap> state.keys
-        cdef uint32_t slot
+        cdef uint32_t key_id
         cdef bint any_gone
-        for slot in range(keys.slots()):
-            if keys.is_live(slot):
-                state.counted[slot].count -= 1
-                if state.counted[slot].count == 0:
-                    self.leave(state, slot)
+        for key_id in range(keys.id_bound()):
+            if keys.is_live(key_id):
+                state.counted[key_id].count -= 1
+                if state.counted[key_id].count == 0:
+                    self.leave(state, key_id)
         any_gone = self.n_gone > 0
         self.expire_keys(state)
         return any_gone
@@ -380,9 +380,9 @@ cdef class LossyFrequentWindow(CountingWindow):
     cdef int process(self, EventC* event) except -1:
         cdef FrequentStateC* state = <FrequentStateC*> state_of(self)
         cdef KeyMap keys = <KeyMap> state.keys
-        cdef uint32_t slot = 0
+        cdef uint32_t key_id = 0
         cdef bint is_new = False
-        cdef CountedC* entry = self.count(state, event, &slot, &is_new)
+        cdef CountedC* entry = self.count(state, event, &key_id, &is_new)
         cdef int64_t bucket
         state.total += 1
         bucket = (state.total + self.width - 1) // self.width
@@ -400,8 +400,8 @@ cdef class LossyFrequentWindow(CountingWindow):
 
     cdef int prune(self, FrequentStateC* state, int64_t bucket) except -1:
         cdef KeyMap keys = <KeyMap> state.keys
-        cdef uint32_t slot
-        for slot in range(keys.slots()):
-            if keys.is_live(slot) and state.counted[slot].count + state.counted[slot].delta <= bucket:
-                self.leave(state, slot)
+        cdef uint32_t key_id
+        for key_id in range(keys.id_bound()):
+            if keys.is_live(key_id) and state.counted[key_id].count + state.counted[key_id].delta <= bucket:
+                self.leave(state, key_id)
         return self.expire_keys(state)

@@ -7,13 +7,13 @@ from siddhi._core.record.frame cimport MAX_BLOCK, now_ms
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
-    EventRingC, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    EventRingC, ring_clear, ring_pop, ring_push, ring_read, ring_show, ring_write,
 )
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
 cdef struct LengthStateC:
-    EventRingC held
+    EventRingC buffered
 
 
 @cython.final
@@ -39,10 +39,10 @@ cdef class LengthWindow(Window):
         if self.length <= 0:
             return Window.process_one(self, event)
         state = <LengthStateC*> state_of(self)
-        if state.held.size >= self.length:
-            self.expire(queue_pop(&state.held), self.expiry_time())
+        if state.buffered.size >= self.length:
+            self.expire(ring_pop(&state.buffered), self.expiry_time())
         retain(self.pool, event)
-        queue_push(&state.held, event)
+        ring_push(&state.buffered, event)
         return self.next.process_one(event)
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
@@ -54,9 +54,9 @@ cdef class LengthWindow(Window):
         state = <LengthStateC*> state_of(self)
         while at[0] < n:
             i = at[0]
-            left[i] = queue_pop(&state.held) if state.held.size >= self.length else NULL
+            left[i] = ring_pop(&state.buffered) if state.buffered.size >= self.length else NULL
             retain(self.pool, events[i])
-            queue_push(&state.held, events[i])
+            ring_push(&state.buffered, events[i])
             at[0] += 1
         try:
             return self.next.process_pairs(left, events, n)
@@ -73,20 +73,20 @@ cdef class LengthWindow(Window):
             # The sender holds the event too, so expire() works on a copy.
             self.expire(event, now_ms(&self.app.frame))
             return self.next.reset(event.timestamp)
-        if state.held.size >= self.length:
-            self.expire(queue_pop(&state.held), self.expiry_time())
+        if state.buffered.size >= self.length:
+            self.expire(ring_pop(&state.buffered), self.expiry_time())
         retain(self.pool, event)
-        queue_push(&state.held, event)
+        ring_push(&state.buffered, event)
         return self.next.process(event)
 
-    cdef int content(self, void* state, FoundC* found) except -1:
-        return queue_show(&(<LengthStateC*> state).held, found)
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
+        return ring_show(&(<LengthStateC*> state).buffered, found)
 
     cdef void close_state(self, void* state) noexcept:
-        queue_clear(&(<LengthStateC*> state).held, self.pool)
+        ring_clear(&(<LengthStateC*> state).buffered, self.pool)
 
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
-        return queue_write(&(<LengthStateC*> state).held, writer, self.pool)
+        return ring_write(&(<LengthStateC*> state).buffered, writer, self.pool)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
-        return queue_read(&(<LengthStateC*> state).held, reader, self.pool)
+        return ring_read(&(<LengthStateC*> state).buffered, reader, self.pool)

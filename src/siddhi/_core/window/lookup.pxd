@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from siddhi._core.expression.bounds cimport SortedRange
 from siddhi._core.expression.executor cimport Executor
 from siddhi._core.index.hash_index cimport KeyMap
-from siddhi._core.index.sorted_index cimport SortedSlots
+from siddhi._core.index.sorted_index cimport SortedKeys
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.record.frame cimport FrameC
 from siddhi._core.runtime.lookup cimport FoundC, Searchable
@@ -28,13 +28,13 @@ cdef class WindowScan(Searchable):
 # it is looked into, and the rest is entered then. Entries lend the events: the window owns them.
 cdef struct IndexEntryC:
     EventC* event
-    uint32_t previous              # in the list of its key; NO_SLOT: none
+    uint32_t previous              # in the list of its key; NO_ID: none
     uint32_t next
-    uint32_t slot                  # of its key; NO_SLOT: in no list, a part of the key is null
+    uint32_t key_id                # of its key; NO_ID: in no list, a part of the key is null
     uint64_t sequence              # in which events came
 
 cdef struct KeyEventsC:                 # the events of one key, in the order they came
-    uint32_t head                  # NO_SLOT: none; the key stays for a while, it may come back
+    uint32_t head                  # NO_ID: none; the key stays for a while, it may come back
     uint32_t tail
 
 cdef class EventIndex:
@@ -49,22 +49,22 @@ cdef class EventIndex:
     cdef Py_ssize_t list_capacity
     cdef Py_ssize_t n_empty        # keys without events
     cdef uint64_t sequence         # of the next event
-    cdef SortedSlots order         # keys with events, where a condition asks for ranges; None: nobody does
+    cdef SortedKeys order         # keys with events, where a condition asks for ranges; None: nobody does
     cdef int add(self, EventC* event, uint32_t number, FrameC* frame) except -1
     cdef int remove(self, uint32_t number) except -1
     cdef int clear(self) except -1
     cdef int reserve(self, uint32_t number) except -1
-    cdef int reserve_list(self, uint32_t slot) except -1
+    cdef int reserve_list(self, uint32_t key_id) except -1
     cdef int sweep(self) except -1
-    cdef int sort_in(self, uint32_t slot) except -1
-    cdef int sort_out(self, uint32_t slot) except -1
+    cdef int sort_in(self, uint32_t key_id) except -1
+    cdef int sort_out(self, uint32_t key_id) except -1
 
-cdef class HeldEvents:
+cdef class NumberedEvents:
     cdef readonly Window window
     cdef readonly list indexes
-    cdef uint32_t* given_back      # [capacity] numbers to give out again
+    cdef uint32_t* free_numbers      # [capacity] numbers to give out again
     cdef Py_ssize_t capacity
-    cdef Py_ssize_t n_given_back
+    cdef Py_ssize_t n_free_numbers
     cdef uint32_t used             # numbers ever given out
     cdef bint stale                # the window's content was replaced: look it over before the next use
     cdef int follow(self, EventC* event, FrameC* frame) except -1
@@ -75,17 +75,17 @@ cdef class HeldEvents:
     cdef bint tells                # the window wants to know when its content is looked at
     cdef bint shared               # a named window: one content for all partition keys
     cdef int tell(self, FrameC* frame) except -1               # the content of the current key is about to be searched
-    cdef int enter_rest(self, void* state, FrameC* frame) except -1
+    cdef int add_remaining(self, void* state, FrameC* frame) except -1
 
 cdef class IndexProbe(Searchable):
-    cdef HeldEvents held
+    cdef NumberedEvents numbered
     cdef EventIndex index
     cdef tuple probe               # executors of the key looked for, over the other slots
-    cdef Executor rest             # what else must hold, or None
+    cdef Executor residual             # what else must hold, or None
     cdef bint calls_python         # `rest` does
 
 # Look the window's content over, which was replaced.
-cdef int refresh_held(HeldEvents held, FrameC* frame) except -1
+cdef int refresh_numbered(NumberedEvents numbered, FrameC* frame) except -1
 # Of what was found, let go of those from `kept` on for which a condition does not hold; it reads them in `slot`.
 cdef int keep_matching(
     EventPool pool, Executor condition, int slot, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1
@@ -96,7 +96,7 @@ cdef struct ArrivalC:
     EventC* event
 
 cdef class RangeProbe(Searchable):
-    cdef HeldEvents held
+    cdef NumberedEvents numbered
     cdef EventIndex index
     cdef SortedRange range
     cdef Searchable scan           # where the range is not worth it

@@ -25,7 +25,7 @@ class EventIndex:
     def sort(self) -> None: ...
 
 @final
-class HeldEvents:
+class NumberedEvents:
     @property
     def window(self) -> Window: ...
     @property
@@ -38,11 +38,11 @@ class HeldEvents:
 class IndexProbe(Searchable):
     def __init__(
         self,
-        held: HeldEvents,
+        numbered: NumberedEvents,
         index: EventIndex,
         probe: tuple[Any, ...],
         slot: int,
-        rest: Executor | None = None,
+        residual: Executor | None = None,
         calls_python: bool = False,
     ) -> None: ...
 
@@ -50,7 +50,7 @@ class IndexProbe(Searchable):
 class RangeProbe(Searchable):
     def __init__(
         self,
-        held: HeldEvents,
+        numbered: NumberedEvents,
         index: EventIndex,
         bounds: tuple[tuple[Executor, bool, bool], ...],
         slot: int,

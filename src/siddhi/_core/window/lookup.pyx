@@ -6,7 +6,7 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport qsort
 
 from siddhi._core.expression.executor cimport ExecC
-from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.index.hash_index cimport NO_ID
 from siddhi._core.index.sorted_index cimport PositionC, SortedEntryC, sort_key
 from siddhi._core.record.event cimport BOOL, CURRENT, DOUBLE, FLOAT, INT, LONG, CellC, EventC, release, retain
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC
@@ -44,9 +44,9 @@ cdef class WindowScan(Searchable):
         cdef Py_ssize_t i, kept = found.size
         if partition >= window.capacity or window.states[partition] is NULL:
             return 0
-        window.content(window.states[partition], found)
+        window.collect_events(window.states[partition], found)
         if self.tells:
-            window.content(window.states[partition], NULL)
+            window.collect_events(window.states[partition], NULL)
         if self.condition is None or self.calls_python:
             for i in range(kept, found.size):
                 retain(self.pool, found.events[i])
@@ -140,16 +140,16 @@ cdef class EventIndex:
         if self.partitioned or self.n_parts != 1 or self.keys.types[0] not in (INT, LONG, FLOAT, DOUBLE):
             raise ValueError("only keys of one number have an order")
         if self.order is None:
-            self.order = SortedSlots()
+            self.order = SortedKeys()
 
-    cdef int sort_in(self, uint32_t slot) except -1:
-        cdef CellC* key = &self.keys.keys[slot]
+    cdef int sort_in(self, uint32_t key_id) except -1:
+        cdef CellC* key = &self.keys.keys[key_id]
         if not is_nan(self.keys.codes[0], key):
-            self.order.add(sort_key(self.keys.codes[0], key), slot)
+            self.order.add(sort_key(self.keys.codes[0], key), key_id)
         return 0
 
-    cdef int sort_out(self, uint32_t slot) except -1:
-        cdef CellC* key = &self.keys.keys[slot]
+    cdef int sort_out(self, uint32_t key_id) except -1:
+        cdef CellC* key = &self.keys.keys[key_id]
         if not is_nan(self.keys.codes[0], key):
             self.order.remove(sort_key(self.keys.codes[0], key))
         return 0
@@ -163,8 +163,8 @@ cdef class EventIndex:
         self.capacity = capacity
         return 0
 
-    cdef int reserve_list(self, uint32_t slot) except -1:
-        cdef Py_ssize_t capacity = max(16, 2 * self.list_capacity, <Py_ssize_t> slot + 1)
+    cdef int reserve_list(self, uint32_t key_id) except -1:
+        cdef Py_ssize_t capacity = max(16, 2 * self.list_capacity, <Py_ssize_t> key_id + 1)
         cdef KeyEventsC* lists = <KeyEventsC*> PyMem_Realloc(self.lists, capacity * sizeof(KeyEventsC))
         if lists is NULL:
             raise MemoryError
@@ -178,35 +178,35 @@ cdef class EventIndex:
         cdef IndexEntryC* entry
         cdef KeyEventsC* events
         cdef bint is_new = False
-        cdef uint32_t slot
+        cdef uint32_t key_id
         if number >= self.capacity:
             self.reserve(number)
         entry = &self.entries[number]
         entry.event = event
         entry.sequence = self.sequence
         self.sequence += 1
-        entry.previous = NO_SLOT
-        entry.next = NO_SLOT
-        entry.slot = NO_SLOT
+        entry.previous = NO_ID
+        entry.next = NO_ID
+        entry.key_id = NO_ID
         if not key_of(self.parts, self.n_parts, event, frame, key):
             return 0
         if self.partitioned:
             key[self.n_parts].bits = 0
             key[self.n_parts].i = <int> frame.partition
-        slot = self.keys.insert(key, 0, &is_new)
-        if slot >= self.list_capacity:
+        key_id = self.keys.insert(key, 0, &is_new)
+        if key_id >= self.list_capacity:
             try:
-                self.reserve_list(slot)
+                self.reserve_list(key_id)
             except:
-                self.keys.remove(slot)
+                self.keys.remove(key_id)
                 raise
-        entry.slot = slot
-        events = &self.lists[slot]
-        if is_new or events.head == NO_SLOT:
+        entry.key_id = key_id
+        events = &self.lists[key_id]
+        if is_new or events.head == NO_ID:
             events.head = number
             self.n_empty -= not is_new
             if self.order is not None:
-                self.sort_in(slot)
+                self.sort_in(key_id)
         else:
             entry.previous = events.tail
             self.entries[events.tail].next = number
@@ -217,22 +217,22 @@ cdef class EventIndex:
         cdef IndexEntryC* entry = &self.entries[number]
         cdef KeyEventsC* events
         entry.event = NULL
-        if entry.slot == NO_SLOT:
+        if entry.key_id == NO_ID:
             return 0
-        events = &self.lists[entry.slot]
-        if entry.previous != NO_SLOT:
+        events = &self.lists[entry.key_id]
+        if entry.previous != NO_ID:
             self.entries[entry.previous].next = entry.next
-        elif entry.next != NO_SLOT:
+        elif entry.next != NO_ID:
             events.head = entry.next
         else:
-            events.head = NO_SLOT
+            events.head = NO_ID
             self.n_empty += 1
             if self.order is not None:
-                self.sort_out(entry.slot)
+                self.sort_out(entry.key_id)
             if self.n_empty > MAX_EMPTY and self.n_empty > self.keys.size // 2:
                 return self.sweep()
             return 0
-        if entry.next != NO_SLOT:
+        if entry.next != NO_ID:
             self.entries[entry.next].previous = entry.previous
         else:
             events.tail = entry.previous
@@ -240,10 +240,10 @@ cdef class EventIndex:
 
     cdef int sweep(self) except -1:
         """Forget the keys without events: they are as many as the others."""
-        cdef uint32_t slot
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot) and self.lists[slot].head == NO_SLOT:
-                self.keys.remove(slot)
+        cdef uint32_t key_id
+        for key_id in range(self.keys.id_bound()):
+            if self.keys.is_live(key_id) and self.lists[key_id].head == NO_ID:
+                self.keys.remove(key_id)
         self.n_empty = 0
         return 0
 
@@ -255,7 +255,7 @@ cdef class EventIndex:
 
 
 @cython.final
-cdef class HeldEvents:
+cdef class NumberedEvents:
     """Numbers the events a window holds and keeps indexes over them.
 
     Args:
@@ -273,10 +273,10 @@ cdef class HeldEvents:
         self.shared = shared
 
     def __dealloc__(self):
-        PyMem_Free(self.given_back)
+        PyMem_Free(self.free_numbers)
 
     def __len__(self):
-        return <Py_ssize_t> self.used - self.n_given_back
+        return <Py_ssize_t> self.used - self.n_free_numbers
 
     def add_index(self, EventIndex index not None):
         """Keep one more index; to be done before events come."""
@@ -295,9 +295,9 @@ cdef class HeldEvents:
         """An event that is held from now on."""
         cdef EventIndex index
         cdef uint32_t number
-        if self.n_given_back:
-            self.n_given_back -= 1
-            number = self.given_back[self.n_given_back]
+        if self.n_free_numbers:
+            self.n_free_numbers -= 1
+            number = self.free_numbers[self.n_free_numbers]
         else:
             number = self.used
             self.used += 1
@@ -319,15 +319,15 @@ cdef class HeldEvents:
         event.group = 0
         for index in self.indexes:
             index.remove(number)
-        if self.n_given_back == self.capacity:
+        if self.n_free_numbers == self.capacity:
             capacity = max(16, 2 * self.capacity)
-            numbers = <uint32_t*> PyMem_Realloc(self.given_back, capacity * sizeof(uint32_t))
+            numbers = <uint32_t*> PyMem_Realloc(self.free_numbers, capacity * sizeof(uint32_t))
             if numbers is NULL:
                 raise MemoryError
-            self.given_back = numbers
+            self.free_numbers = numbers
             self.capacity = capacity
-        self.given_back[self.n_given_back] = number
-        self.n_given_back += 1
+        self.free_numbers[self.n_free_numbers] = number
+        self.n_free_numbers += 1
         return 0
 
     cdef int forget(self, unsigned int partition) except -1:
@@ -336,7 +336,7 @@ cdef class HeldEvents:
         if self.stale or partition >= self.window.capacity or self.window.states[partition] is NULL:
             return 0
         try:
-            self.window.content(self.window.states[partition], &found)
+            self.window.collect_events(self.window.states[partition], &found)
             for i in range(found.size):
                 self.remove(found.events[i])
         finally:
@@ -348,18 +348,18 @@ cdef class HeldEvents:
         cdef void* state
         if partition < self.window.capacity and self.window.states[partition] is not NULL:
             state = self.window.states[partition]
-            if self.window.content(state, NULL):
-                return self.enter_rest(state, frame)
+            if self.window.collect_events(state, NULL):
+                return self.add_remaining(state, frame)
         return 0
 
-    cdef int enter_rest(self, void* state, FrameC* frame) except -1:
+    cdef int add_remaining(self, void* state, FrameC* frame) except -1:
         """Enter what the window holds already and has not sent yet, or not at all where sending it failed."""
         cdef FoundC found = FoundC(NULL, 0, 0)
         cdef EventC* slots[2]
         cdef EventC** before = frame.slots
         cdef Py_ssize_t i = 0, n
         try:
-            self.window.content(state, &found)
+            self.window.collect_events(state, &found)
             n = found.size
             while n and found.events[n - 1].group == 0:
                 n -= 1
@@ -367,7 +367,7 @@ cdef class HeldEvents:
                 i += 1
             if i < n:
                 # Others came behind some that are missing: what an index finds is in the order of entering.
-                return refresh_held(self, frame)
+                return refresh_numbered(self, frame)
             # The event that searches stands in its slot, which the executors of a key may use for others.
             frame.slots = slots
             for i in range(n, found.size):
@@ -386,7 +386,7 @@ cdef class HeldEvents:
         cdef Py_ssize_t i
         self.stale = False
         self.used = 0
-        self.n_given_back = 0
+        self.n_free_numbers = 0
         for index in self.indexes:
             index.clear()
         try:
@@ -395,7 +395,7 @@ cdef class HeldEvents:
                     continue
                 frame.partition = partition
                 found.size = 0
-                self.window.content(self.window.states[partition], &found)
+                self.window.collect_events(self.window.states[partition], &found)
                 for i in range(found.size):
                     self.add(found.events[i], frame)
         finally:
@@ -417,59 +417,59 @@ cdef class IndexProbe(Searchable):
         calls_python: it does; what is held may change while it is looked through.
     """
 
-    def __init__(self, HeldEvents held not None, EventIndex index not None, tuple probe not None, int slot,
-                 Executor rest=None, bint calls_python=False):
-        self.held = held
-        self.pool = held.window.pool
+    def __init__(self, NumberedEvents numbered not None, EventIndex index not None, tuple probe not None, int slot,
+                 Executor residual=None, bint calls_python=False):
+        self.numbered = numbered
+        self.pool = numbered.window.pool
         self.calls_python = calls_python
         self.index = index
         self.probe = probe
-        self.rest = rest
+        self.residual = residual
         self.slot = slot
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef EventIndex index = self.index
-        cdef const ExecC* rest = NULL
+        cdef const ExecC* residual = NULL
         cdef CellC key[MAX_PARTS]
-        cdef uint32_t slot, number
+        cdef uint32_t key_id, number
         cdef Py_ssize_t before = found.size
         cdef EventC* event
-        if self.held.stale:
-            refresh_held(self.held, frame)
-        if self.held.tells:
-            self.held.tell(frame)
+        if self.numbered.stale:
+            refresh_numbered(self.numbered, frame)
+        if self.numbered.tells:
+            self.numbered.tell(frame)
         if not key_of(self.probe, index.n_parts, NULL, frame, key):
             return 0
         if index.partitioned:
             key[index.n_parts].bits = 0
             key[index.n_parts].i = <int> frame.partition
-        slot = index.keys.find(key, 0)
-        if slot == NO_SLOT:
+        key_id = index.keys.find(key, 0)
+        if key_id == NO_ID:
             return 0
-        if self.rest is not None and not self.calls_python:
-            rest = &self.rest.c
-        number = index.lists[slot].head
-        while number != NO_SLOT:
+        if self.residual is not None and not self.calls_python:
+            residual = &self.residual.c
+        number = index.lists[key_id].head
+        while number != NO_ID:
             event = index.entries[number].event
-            if rest is not NULL:
+            if residual is not NULL:
                 frame.slots[self.slot] = event
-                if rest.fn(rest, event, frame, NULL) != TRUE:
+                if residual.fn(residual, event, frame, NULL) != TRUE:
                     number = index.entries[number].next
                     continue
             found_keep(found, self.pool, event)
             number = index.entries[number].next
-        if self.rest is None or not self.calls_python:
+        if self.residual is None or not self.calls_python:
             return 0
-        return keep_matching(self.pool, self.rest, self.slot, frame, found, before)
+        return keep_matching(self.pool, self.residual, self.slot, frame, found, before)
 
 
-cdef int refresh_held(HeldEvents held, FrameC* frame) except -1:
+cdef int refresh_numbered(NumberedEvents numbered, FrameC* frame) except -1:
     # The event that searches stands in its slot, which the refresh may use for others.
     cdef EventC* slots[2]
     cdef EventC** before = frame.slots
     frame.slots = slots
     try:
-        return held.refresh(frame)
+        return numbered.refresh(frame)
     finally:
         frame.slots = before
 
@@ -524,11 +524,11 @@ cdef class RangeProbe(Searchable):
         calls_python: the condition does; what is held may change while it is looked through.
     """
 
-    def __init__(self, HeldEvents held not None, EventIndex index not None, tuple bounds not None, int slot,
+    def __init__(self, NumberedEvents numbered not None, EventIndex index not None, tuple bounds not None, int slot,
                  Executor condition not None, Searchable scan not None, bint calls_python=False):
         index.sort()
-        self.held = held
-        self.pool = held.window.pool
+        self.numbered = numbered
+        self.pool = numbered.window.pool
         self.index = index
         self.range = SortedRange(index.keys.types[0], bounds)
         self.slot = slot
@@ -545,14 +545,14 @@ cdef class RangeProbe(Searchable):
         cdef Py_ssize_t i, before = found.size
         cdef const ExecC* test = &self.condition.c
         cdef EventC* event
-        if self.held.stale:
-            refresh_held(self.held, frame)
+        if self.numbered.stale:
+            refresh_numbered(self.numbered, frame)
         any_in_range = self.range.find(NULL, frame, &low, &high)
-        if self.held.tells:
-            self.held.tell(frame)
+        if self.numbered.tells:
+            self.numbered.tell(frame)
         if not any_in_range:
             return 0
-        if not self.collect(low, high, MIN_LIMIT + len(self.held) // 8):
+        if not self.collect(low, high, MIN_LIMIT + len(self.numbered) // 8):
             return self.scan.find(frame, found)
         for i in range(self.n):
             event = self.arrivals[i].event
@@ -565,18 +565,18 @@ cdef class RangeProbe(Searchable):
 
     cdef bint collect(self, uint64_t low, uint64_t high, Py_ssize_t limit) except -1:
         """Note the events of the range in the order they came; False where they are more than the limit."""
-        cdef PositionC place = self.index.order.place(low, False)
+        cdef PositionC at = self.index.order.seek(low, False)
         cdef SortedEntryC* entry
         cdef uint32_t number
         cdef Py_ssize_t capacity
         cdef ArrivalC* arrivals
         self.n = 0
         while True:
-            entry = self.index.order.take(&place)
+            entry = self.index.order.take(&at)
             if entry is NULL or entry.key > high:
                 break
-            number = self.index.lists[entry.slot].head
-            while number != NO_SLOT:
+            number = self.index.lists[entry.key_id].head
+            while number != NO_ID:
                 if self.n == limit:
                     return False
                 if self.n == self.capacity:

@@ -34,9 +34,9 @@ cdef class WindowPublisher(Processor):
         if self.pool is not None:
             chunk_release(&self.out, self.pool)
 
-    def hold(self, HeldEvents held not None):
+    def hold(self, NumberedEvents numbered not None):
         """Keep the indexes of these events; to be done before events come."""
-        self.held = held
+        self.numbered = numbered
 
     cdef void abort(self) noexcept:
         chunk_release(&self.out, self.pool)
@@ -44,11 +44,11 @@ cdef class WindowPublisher(Processor):
     cdef int process(self, EventC* event) except -1:
         cdef EventC* slots[2]
         cdef EventC** before
-        if self.held is not None:
+        if self.numbered is not None:
             before = self.app.frame.slots
             self.app.frame.slots = slots
             try:
-                self.held.follow(event, &self.app.frame)
+                self.numbered.follow(event, &self.app.frame)
             finally:
                 self.app.frame.slots = before
         if self.current if event.type == CURRENT else self.expired:
@@ -79,6 +79,6 @@ cdef class WindowPublisher(Processor):
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        if self.held is not None:
-            self.held.stale = True
+        if self.numbered is not None:
+            self.numbered.stale = True
         return 0

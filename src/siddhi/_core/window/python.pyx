@@ -8,7 +8,7 @@ from siddhi._core.python.operators cimport PythonKey, PythonStep
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
-from siddhi._core.runtime.ring cimport queue_show
+from siddhi._core.runtime.ring cimport ring_show
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
@@ -43,16 +43,16 @@ cdef class PythonWindow(Window):
     def __dealloc__(self):
         self.close_all()
 
-    cdef PythonKey key_at_work(self):
+    cdef PythonKey current_key(self):
         return <PythonKey> (<PythonStateC*> state_of(self)).key
 
     cdef int process(self, EventC* event) except -1:
-        if self.host.offer(self.key_at_work(), event, self.next) and self.batch:
+        if self.host.offer(self.current_key(), event, self.next) and self.batch:
             return self.next.finish()
         return 0
 
     cdef int finish(self) except -1:
-        cdef bint any_left = self.host.end_chunk(self.key_at_work(), self.next)
+        cdef bint any_left = self.host.end_chunk(self.current_key(), self.next)
         return self.next.finish() if any_left or not self.batch else 0
 
     cdef int on_timer(self, int64_t when) except -1:
@@ -86,7 +86,7 @@ cdef class PythonWindow(Window):
             (<PythonKey> key).context.dropped = True
         return 0
 
-    cdef int content(self, void* address, FoundC* found) except -1:
+    cdef int collect_events(self, void* address, FoundC* found) except -1:
         cdef PythonStateC* state = <PythonStateC*> address
         if not self.searchable:
             raise TypeError(f"{self.host.what} can't be searched")
@@ -94,7 +94,7 @@ cdef class PythonWindow(Window):
             return 0
         key = <PythonKey> state.key
         self.host.show_content(key)
-        return queue_show(&key.shown, found)
+        return ring_show(&key.shown, found)
 
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
         return self.host.write_key(<PythonKey> (<PythonStateC*> state).key, writer)

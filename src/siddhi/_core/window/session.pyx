@@ -17,7 +17,7 @@ from siddhi._core.record.prefetch cimport prefetch_line
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
-    EventRingC, queue_at, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    EventRingC, ring_at, ring_clear, ring_grow, ring_pop, ring_push, ring_read, ring_show, ring_write,
 )
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
@@ -25,10 +25,10 @@ from siddhi._core.window.base cimport Window, state_of
 _log = logging.getLogger("siddhi")
 
 cdef enum:
-    AHEAD = 8                      # events whose memory is asked for before they come
+    LOOKAHEAD = 8                      # events whose memory is asked for before they come
 
 cdef struct SessionSpanC:                 # one session; empty where it holds nothing
-    EventRingC held
+    EventRingC buffered
     int64_t start                  # time of the earliest event, ms
     int64_t end                    # time of the latest event + gap
 
@@ -42,7 +42,7 @@ cdef struct SessionC:              # what a key has
 cdef struct WakeC:
     int64_t due
     uint64_t order                 # of scheduling: decides between equal times
-    uint32_t slot                  # of the key; stale where the session's is another entry
+    uint32_t key_id                  # of the key; stale where the session's is another entry
 
 cdef struct SessionStateC:
     PyObject* keys                 # KeyMap, owned
@@ -97,21 +97,21 @@ cdef class SessionWindow(Window):
         state.keys = <PyObject*> keys
         return 0
 
-    cdef int content(self, void* address, FoundC* found) except -1:
+    cdef int collect_events(self, void* address, FoundC* found) except -1:
         # Key by key; of each what waits for late events, then what goes on.
         cdef SessionStateC* state = <SessionStateC*> address
         cdef Py_ssize_t i
         for i in range(state.capacity):
-            queue_show(&state.sessions[i].previous.held, found)
-            queue_show(&state.sessions[i].current.held, found)
+            ring_show(&state.sessions[i].previous.buffered, found)
+            ring_show(&state.sessions[i].current.buffered, found)
         return 0
 
     cdef void close_state(self, void* address) noexcept:
         cdef SessionStateC* state = <SessionStateC*> address
         cdef Py_ssize_t i
         for i in range(state.capacity):
-            queue_clear(&state.sessions[i].current.held, self.pool)
-            queue_clear(&state.sessions[i].previous.held, self.pool)
+            ring_clear(&state.sessions[i].current.buffered, self.pool)
+            ring_clear(&state.sessions[i].previous.buffered, self.pool)
         PyMem_Free(state.sessions)
         PyMem_Free(state.wakes)
         Py_XDECREF(state.keys)
@@ -131,11 +131,11 @@ cdef class SessionWindow(Window):
     cdef bint admit(self, EventC* event) except -1:
         """Whether the event passes; it is held then, unless it came in one chunk with the end of its session."""
         cdef SessionStateC* state = <SessionStateC*> state_of(self)
-        cdef uint32_t slot = self.slot_of(state, event)
+        cdef uint32_t key_id = self.id_of(state, event)
         cdef bint joined
         retain(self.pool, event)
-        joined = self.join(&state.sessions[slot], event)
-        self.put_off(state, slot)
+        joined = self.join(&state.sessions[key_id], event)
+        self.postpone(state, key_id)
         if not joined:
             _log.info("app '%s': an event of %d ms came too late for its session and was dropped", self.app.name,
                       event.timestamp)
@@ -145,10 +145,10 @@ cdef class SessionWindow(Window):
         self.chunk += 1
         return self.next.finish()
 
-    cdef uint32_t slot_of(self, SessionStateC* state, const EventC* event) except? 0xfffffffe:
+    cdef uint32_t id_of(self, SessionStateC* state, const EventC* event) except? 0xfffffffe:
         cdef CellC key
         cdef uint64_t nulls = 0
-        cdef uint32_t slot
+        cdef uint32_t key_id
         cdef bint is_new = False
         key.bits = 0
         if self.position >= 0:
@@ -156,20 +156,20 @@ cdef class SessionWindow(Window):
                 nulls = 1
             else:
                 key.bits = event.body[self.pool.layout.words + self.position]
-        slot = (<KeyMap> state.keys).insert(&key, nulls, &is_new)
+        key_id = (<KeyMap> state.keys).insert(&key, nulls, &is_new)
         if is_new:
             try:
-                self.make_room(state, slot)
+                self.make_room(state, key_id)
             except:
-                (<KeyMap> state.keys).remove(slot)
+                (<KeyMap> state.keys).remove(key_id)
                 raise
-        return slot
+        return key_id
 
-    cdef int make_room(self, SessionStateC* state, uint32_t slot) except -1:
+    cdef int make_room(self, SessionStateC* state, uint32_t key_id) except -1:
         cdef SessionC* sessions
         cdef Py_ssize_t capacity
-        if slot >= state.capacity:
-            capacity = max(4, 2 * state.capacity, <Py_ssize_t> slot + 1)
+        if key_id >= state.capacity:
+            capacity = max(4, 2 * state.capacity, <Py_ssize_t> key_id + 1)
             sessions = <SessionC*> PyMem_Realloc(state.sessions, capacity * sizeof(SessionC))
             if sessions is NULL:
                 raise MemoryError
@@ -183,14 +183,14 @@ cdef class SessionWindow(Window):
         cdef SessionSpanC* current = &session.current
         cdef SessionSpanC* previous = &session.previous
         cdef int64_t time = event.timestamp
-        if current.held.size and time > current.end:
+        if current.buffered.size and time > current.end:
             if self.latency == 0 and session.chunk == self.chunk:
                 release(self.pool, event)
                 return True
             self.end_current(session)
         session.chunk = self.chunk
-        if current.held.size == 0:
-            if previous.held.size and time <= previous.end:
+        if current.buffered.size == 0:
+            if previous.buffered.size and time <= previous.end:
                 # It makes the ended session the current one again, unless it is too late even for that.
                 if time >= previous.start - self.gap:
                     swap(current, previous)
@@ -198,14 +198,14 @@ cdef class SessionWindow(Window):
                 return self.refuse(event)
             current.start = time
             current.end = time + self.gap
-            queue_push(&current.held, event)
+            ring_push(&current.buffered, event)
             return True
         if time >= current.start - self.gap:
             self.extend(current, event)
-            if previous.held.size and previous.end >= current.start:
+            if previous.buffered.size and previous.end >= current.start:
                 self.merge(previous, current)
             return True
-        if previous.held.size and previous.start - self.gap <= time <= previous.end:
+        if previous.buffered.size and previous.start - self.gap <= time <= previous.end:
             self.extend(previous, event)
             if previous.end >= current.start:
                 self.merge(previous, current)
@@ -220,20 +220,20 @@ cdef class SessionWindow(Window):
         """Add an event; one from before the start comes first."""
         if event.timestamp < span.start:
             span.start = event.timestamp
-            if span.held.size > span.held.mask:
-                queue_grow(&span.held)
-            span.held.head = (span.held.head - 1) & span.held.mask
-            span.held.ring[span.held.head] = event
-            span.held.size += 1
+            if span.buffered.size > span.buffered.mask:
+                ring_grow(&span.buffered)
+            span.buffered.head = (span.buffered.head - 1) & span.buffered.mask
+            span.buffered.events[span.buffered.head] = event
+            span.buffered.size += 1
         else:
-            queue_push(&span.held, event)
+            ring_push(&span.buffered, event)
         span.end = max(span.end, event.timestamp + self.gap)
         return True
 
     cdef int merge(self, SessionSpanC* previous, SessionSpanC* current) except -1:
         """Put the current session behind the previous one; together they are the current one."""
-        while current.held.size:
-            queue_push(&previous.held, queue_pop(&current.held))
+        while current.buffered.size:
+            ring_push(&previous.buffered, ring_pop(&current.buffered))
         previous.start = min(previous.start, current.start)
         previous.end = max(previous.end, current.end)
         swap(previous, current)
@@ -243,12 +243,12 @@ cdef class SessionWindow(Window):
 
     cdef int expire_span(self, SessionSpanC* span) except -1:
         cdef EventC* event
-        while span.held.size:
+        while span.buffered.size:
             # Events of other sessions lie between those of this one.
-            prefetch_line(queue_at(&span.held, min(AHEAD, span.held.size - 1)))
-            event = queue_pop(&span.held)
+            prefetch_line(ring_at(&span.buffered, min(LOOKAHEAD, span.buffered.size - 1)))
+            event = ring_pop(&span.buffered)
             self.expire(event, event.timestamp)
-        queue_clear(&span.held, self.pool)
+        ring_clear(&span.buffered, self.pool)
         return 0
 
     cdef int end_current(self, SessionC* session) except -1:
@@ -259,34 +259,34 @@ cdef class SessionWindow(Window):
         swap(&session.current, &session.previous)
         return 0
 
-    cdef int look_at(self, SessionStateC* state, uint32_t slot, int64_t when) except -1:
+    cdef int look_at(self, SessionStateC* state, uint32_t key_id, int64_t when) except -1:
         """Let what is over by the time of a timer go."""
-        cdef SessionC* session = &state.sessions[slot]
-        if session.current.held.size and session.current.end <= when:
+        cdef SessionC* session = &state.sessions[key_id]
+        if session.current.buffered.size and session.current.end <= when:
             self.end_current(session)
-        if session.previous.held.size and later(session.previous.end, self.latency) <= when:
+        if session.previous.buffered.size and later(session.previous.end, self.latency) <= when:
             self.expire_span(&session.previous)
-        return self.put_off(state, slot)
+        return self.postpone(state, key_id)
 
-    cdef int put_off(self, SessionStateC* state, uint32_t slot) except -1:
+    cdef int postpone(self, SessionStateC* state, uint32_t key_id) except -1:
         """See to it that the key is looked at when it has to be; forget it where it has no session."""
-        cdef SessionC* session = &state.sessions[slot]
+        cdef SessionC* session = &state.sessions[key_id]
         cdef int64_t due
-        if session.current.held.size:
+        if session.current.buffered.size:
             due = session.current.end
-            if session.previous.held.size:
+            if session.previous.buffered.size:
                 due = min(due, later(session.previous.end, self.latency))
-        elif session.previous.held.size:
+        elif session.previous.buffered.size:
             due = later(session.previous.end, self.latency)
         else:
             memset(session, 0, sizeof(SessionC))
-            return (<KeyMap> state.keys).remove(slot)
+            return (<KeyMap> state.keys).remove(key_id)
         # An entry that is too early is put off when it comes up.
         if session.due == 0 or due < session.due:
             state.wake_order += 1
             session.due = due
             session.order = state.wake_order
-            push_wake(state, due, session.order, slot)
+            push_wake(state, due, session.order, key_id)
             return self.plan_wake(state)
         return 0
 
@@ -310,10 +310,10 @@ cdef class SessionWindow(Window):
             state.waiting = False
             while state.n_wakes and state.wakes[0].due <= when:
                 wake = pop_wake(state)
-                if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
-                    state.sessions[wake.slot].due = 0
+                if (<KeyMap> state.keys).is_live(wake.key_id) and state.sessions[wake.key_id].order == wake.order:
+                    state.sessions[wake.key_id].due = 0
                     # By the time of the wake-up, not the clock's: after a jump, sessions end in the order of their ends.
-                    self.look_at(state, wake.slot, when)
+                    self.look_at(state, wake.key_id, when)
             self.plan_wake(state)
             self.next.finish()
             # What else is due in this partition follows at once: its keys go one after the other, as recorded of Siddhi.
@@ -327,40 +327,40 @@ cdef class SessionWindow(Window):
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
         cdef SessionStateC* state = <SessionStateC*> address
         cdef KeyMap keys = <KeyMap> state.keys
-        cdef uint32_t slot
+        cdef uint32_t key_id
         keys.write(writer)
         writer.put_i64(<int64_t> state.wake_order)
-        for slot in range(keys.slots()):
-            if keys.is_live(slot):
-                self.write_span(&state.sessions[slot].current, writer)
-                self.write_span(&state.sessions[slot].previous, writer)
-                writer.put_i64(state.sessions[slot].due)
-                writer.put_i64(<int64_t> state.sessions[slot].order)
+        for key_id in range(keys.id_bound()):
+            if keys.is_live(key_id):
+                self.write_span(&state.sessions[key_id].current, writer)
+                self.write_span(&state.sessions[key_id].previous, writer)
+                writer.put_i64(state.sessions[key_id].due)
+                writer.put_i64(<int64_t> state.sessions[key_id].order)
         return 0
 
     cdef int write_span(self, SessionSpanC* span, SnapshotWriter writer) except -1:
-        queue_write(&span.held, writer, self.pool)
+        ring_write(&span.buffered, writer, self.pool)
         writer.put_i64(span.start)
         return writer.put_i64(span.end)
 
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef SessionStateC* state = <SessionStateC*> address
         cdef KeyMap keys = <KeyMap> state.keys
-        cdef uint32_t slot
+        cdef uint32_t key_id
         keys.read(reader)
         state.wake_order = <uint64_t> reader.get_i64()
-        for slot in range(keys.slots()):
-            if keys.is_live(slot):
-                self.make_room(state, slot)
-                self.read_span(&state.sessions[slot].current, reader)
-                self.read_span(&state.sessions[slot].previous, reader)
-                state.sessions[slot].due = reader.get_due()
-                state.sessions[slot].order = <uint64_t> reader.get_i64()
-                push_wake(state, state.sessions[slot].due, state.sessions[slot].order, slot)
+        for key_id in range(keys.id_bound()):
+            if keys.is_live(key_id):
+                self.make_room(state, key_id)
+                self.read_span(&state.sessions[key_id].current, reader)
+                self.read_span(&state.sessions[key_id].previous, reader)
+                state.sessions[key_id].due = reader.get_due()
+                state.sessions[key_id].order = <uint64_t> reader.get_i64()
+                push_wake(state, state.sessions[key_id].due, state.sessions[key_id].order, key_id)
         return self.plan_wake(state)
 
     cdef int read_span(self, SessionSpanC* span, SnapshotReader reader) except -1:
-        queue_read(&span.held, reader, self.pool)
+        ring_read(&span.buffered, reader, self.pool)
         span.start = reader.get_time()
         span.end = reader.get_due()
         return 0
@@ -376,7 +376,7 @@ cdef inline bint earlier(const WakeC* a, const WakeC* b) noexcept:
     return a.due < b.due or (a.due == b.due and a.order < b.order)
 
 
-cdef int push_wake(SessionStateC* state, int64_t due, uint64_t order, uint32_t slot) except -1:
+cdef int push_wake(SessionStateC* state, int64_t due, uint64_t order, uint32_t key_id) except -1:
     cdef WakeC* wakes
     cdef WakeC wake
     cdef Py_ssize_t i = state.n_wakes, parent
@@ -387,7 +387,7 @@ cdef int push_wake(SessionStateC* state, int64_t due, uint64_t order, uint32_t s
             raise MemoryError
         state.wakes = wakes
         state.wake_capacity = capacity
-    wake.due, wake.order, wake.slot = due, order, slot
+    wake.due, wake.order, wake.key_id = due, order, key_id
     state.n_wakes += 1
     while i > 0:
         parent = (i - 1) // 2

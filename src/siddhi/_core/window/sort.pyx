@@ -244,7 +244,7 @@ cdef class SortWindow(Window):
         state.insertions -= 1
         return 0
 
-    cdef int content(self, void* address, FoundC* found) except -1:
+    cdef int collect_events(self, void* address, FoundC* found) except -1:
         cdef SortStateC* state = <SortStateC*> address
         cdef Py_ssize_t i
         self.sort(state)

@@ -10,13 +10,13 @@ from siddhi._core.record.instant cimport check_instant, is_instant, refuse_insta
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
-    EventRingC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    EventRingC, ring_at, ring_clear, ring_first, ring_pop, ring_push, ring_read, ring_show, ring_write,
 )
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
 cdef struct TimeStateC:
-    EventRingC held
+    EventRingC buffered
     int64_t due                    # when the timer on its way is due, ms; 0: none
 
 
@@ -41,14 +41,14 @@ cdef class TimeWindow(Window):
         self.close_all()
 
     cdef int expire_due(self, TimeStateC* state, int64_t now) except -1:
-        while state.held.size and queue_first(&state.held).timestamp + self.duration <= now:
-            self.expire(queue_pop(&state.held), now)
+        while state.buffered.size and ring_first(&state.buffered).timestamp + self.duration <= now:
+            self.expire(ring_pop(&state.buffered), now)
         return 0
 
     cdef int plan_expiry(self, TimeStateC* state) except -1:
         """Set the timer for the oldest event, unless one is on its way."""
-        if state.held.size and state.due == 0:
-            state.due = queue_first(&state.held).timestamp + self.duration
+        if state.buffered.size and state.due == 0:
+            state.due = ring_first(&state.buffered).timestamp + self.duration
             self.app.schedule(self, state.due, self.app.frame.partition)
         return 0
 
@@ -57,7 +57,7 @@ cdef class TimeWindow(Window):
         cdef TimeStateC* state = <TimeStateC*> state_of(self)
         self.expire_due(state, now_ms(&self.app.frame))
         retain(self.pool, event)
-        queue_push(&state.held, event)
+        ring_push(&state.buffered, event)
         return self.plan_expiry(state)
 
     cdef int process(self, EventC* event) except -1:
@@ -82,17 +82,17 @@ cdef class TimeWindow(Window):
             self.plan_expiry(state)
         return self.next.finish()
 
-    cdef int content(self, void* state, FoundC* found) except -1:
-        return queue_show(&(<TimeStateC*> state).held, found)
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
+        return ring_show(&(<TimeStateC*> state).buffered, found)
 
     cdef void close_state(self, void* state) noexcept:
-        queue_clear(&(<TimeStateC*> state).held, self.pool)
+        ring_clear(&(<TimeStateC*> state).buffered, self.pool)
 
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
-        return queue_write(&(<TimeStateC*> state).held, writer, self.pool)
+        return ring_write(&(<TimeStateC*> state).buffered, writer, self.pool)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
-        queue_read(&(<TimeStateC*> state).held, reader, self.pool)
+        ring_read(&(<TimeStateC*> state).buffered, reader, self.pool)
         return self.plan_expiry(<TimeStateC*> state)
 
 
@@ -137,10 +137,10 @@ cdef class ExternalTimeWindow(Window):
             raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
         if not is_instant(now):
             refuse_instant(now, f"externalTime goes by '{self.attribute}':")
-        while state.held.size and <int64_t> queue_first(&state.held).body[self.cell] + self.duration <= now:
-            self.expire(queue_pop(&state.held), now)
+        while state.buffered.size and <int64_t> ring_first(&state.buffered).body[self.cell] + self.duration <= now:
+            self.expire(ring_pop(&state.buffered), now)
         retain(self.pool, event)
-        return queue_push(&state.held, event)
+        return ring_push(&state.buffered, event)
 
     cdef int process(self, EventC* event) except -1:
         self.admit(event)
@@ -150,21 +150,21 @@ cdef class ExternalTimeWindow(Window):
         self.admit(event)
         return self.next.process_one(event)
 
-    cdef int content(self, void* state, FoundC* found) except -1:
-        return queue_show(&(<TimeStateC*> state).held, found)
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
+        return ring_show(&(<TimeStateC*> state).buffered, found)
 
     cdef void close_state(self, void* state) noexcept:
-        queue_clear(&(<TimeStateC*> state).held, self.pool)
+        ring_clear(&(<TimeStateC*> state).buffered, self.pool)
 
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
-        return queue_write(&(<TimeStateC*> state).held, writer, self.pool)
+        return ring_write(&(<TimeStateC*> state).buffered, writer, self.pool)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
-        cdef EventRingC* held = &(<TimeStateC*> state).held
+        cdef EventRingC* buffered = &(<TimeStateC*> state).buffered
         cdef Py_ssize_t i
-        queue_read(held, reader, self.pool)
-        for i in range(held.size):
-            check_instant(<int64_t> queue_at(held, i).body[self.cell], "snapshot is damaged:")
+        ring_read(buffered, reader, self.pool)
+        for i in range(buffered.size):
+            check_instant(<int64_t> ring_at(buffered, i).body[self.cell], "snapshot is damaged:")
         return 0
 
 
@@ -174,7 +174,7 @@ cdef int64_t WITH_TIMERS = -(<int64_t> 1 << 63)   # in a snapshot: the timers fo
 cdef Py_ssize_t FEWEST_TIMERS = 256
 
 cdef struct TimeLengthStateC:
-    EventRingC held
+    EventRingC buffered
     # When the timers of the last events have their turns; those of events that left for the length come first.
     int64_t* timers                # ring [mask + 1], NULL before the first event
     Py_ssize_t mask
@@ -249,8 +249,8 @@ cdef class TimeLengthWindow(Window):
         self.close_all()
 
     cdef int expire_due(self, TimeLengthStateC* state, int64_t now) except -1:
-        while state.held.size and queue_first(&state.held).timestamp + self.duration <= now:
-            self.expire(queue_pop(&state.held), now)
+        while state.buffered.size and ring_first(&state.buffered).timestamp + self.duration <= now:
+            self.expire(ring_pop(&state.buffered), now)
         return 0
 
     cdef inline int hold(self, TimeLengthStateC* state, EventC* event, int64_t now) except -1:
@@ -261,8 +261,8 @@ cdef class TimeLengthWindow(Window):
             when = max(when, timer_at(state, state.n_timers - 1))
         add_timer(state, when)
         retain(self.pool, event)
-        queue_push(&state.held, event)
-        if state.n_timers > self.most_timers and state.n_timers > state.held.size:
+        ring_push(&state.buffered, event)
+        if state.n_timers > self.most_timers and state.n_timers > state.buffered.size:
             state.first = (state.first + 1) & state.mask
             state.n_timers -= 1
         return 0
@@ -271,10 +271,10 @@ cdef class TimeLengthWindow(Window):
         """Set the next timer that can find something too old, unless one is on its way. It may be early, where its event
         left for the length."""
         cdef int64_t due
-        if state.held.size == 0 or (state.due != 0 and state.due <= now):
+        if state.buffered.size == 0 or (state.due != 0 and state.due <= now):
             return 0
-        due = timer_at(state, state.n_timers - state.held.size)
-        if due > queue_first(&state.held).timestamp + self.duration:
+        due = timer_at(state, state.n_timers - state.buffered.size)
+        if due > ring_first(&state.buffered).timestamp + self.duration:
             # Too old before its own timer has its turn.
             due = timer_at(state, 0)
         if state.due == 0 or due < state.due:
@@ -288,8 +288,8 @@ cdef class TimeLengthWindow(Window):
         self.expire_due(state, now)
         if self.length <= 0:
             return 0
-        if state.held.size >= self.length:
-            self.expire(queue_pop(&state.held), now)
+        if state.buffered.size >= self.length:
+            self.expire(ring_pop(&state.buffered), now)
         self.hold(state, event, now)
         return self.plan_expiry(state, now)
 
@@ -317,12 +317,12 @@ cdef class TimeLengthWindow(Window):
             self.plan_expiry(state, now)
         return self.next.finish()
 
-    cdef int content(self, void* state, FoundC* found) except -1:
-        return 0 if found is NULL else queue_show(&(<TimeLengthStateC*> state).held, found)
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else ring_show(&(<TimeLengthStateC*> state).buffered, found)
 
     cdef void close_state(self, void* address) noexcept:
         cdef TimeLengthStateC* state = <TimeLengthStateC*> address
-        queue_clear(&state.held, self.pool)
+        ring_clear(&state.buffered, self.pool)
         PyMem_Free(state.timers)
         state.timers = NULL
         state.n_timers = 0
@@ -330,7 +330,7 @@ cdef class TimeLengthWindow(Window):
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
         cdef TimeLengthStateC* state = <TimeLengthStateC*> address
         cdef Py_ssize_t i
-        queue_write(&state.held, writer, self.pool)
+        ring_write(&state.buffered, writer, self.pool)
         writer.put_i64(WITH_TIMERS)
         writer.put_i64(state.n_timers)
         for i in range(state.n_timers):
@@ -341,26 +341,26 @@ cdef class TimeLengthWindow(Window):
         cdef TimeLengthStateC* state = <TimeLengthStateC*> address
         cdef Py_ssize_t i, n
         cdef int64_t when
-        queue_read(&state.held, reader, self.pool)
+        ring_read(&state.buffered, reader, self.pool)
         state.due = reader.get_due()
         if state.due == WITH_TIMERS:
             n = <Py_ssize_t> reader.get_i64()
-            if n < state.held.size:
+            if n < state.buffered.size:
                 raise ValueError("snapshot is damaged: a timeLength window of more events than timers")
             for i in range(n):
                 when = reader.get_due()
                 if i > 0 and when < timer_at(state, i - 1):
                     raise ValueError("snapshot is damaged: the timers of a timeLength window are out of order")
                 add_timer(state, when)
-            for i in range(state.held.size):
+            for i in range(state.buffered.size):
                 # One that fires before its event is too old would be set again and again.
-                if timer_at(state, n - state.held.size + i) < queue_at(&state.held, i).timestamp + self.duration:
+                if timer_at(state, n - state.buffered.size + i) < ring_at(&state.buffered, i).timestamp + self.duration:
                     raise ValueError("snapshot is damaged: a timer of a timeLength window is earlier than its event expires")
             state.due = reader.get_due()
         else:
             # Written before timers were.
-            for i in range(state.held.size):
-                when = queue_at(&state.held, i).timestamp + self.duration
+            for i in range(state.buffered.size):
+                when = ring_at(&state.buffered, i).timestamp + self.duration
                 add_timer(state, when if i == 0 else max(when, timer_at(state, i - 1)))
         if state.due:
             # Early as it may be: it decides which key of a partition comes first.
@@ -371,7 +371,7 @@ cdef class TimeLengthWindow(Window):
 # --- ``delay(t)``: every event comes t milliseconds later.
 
 cdef struct DelayStateC:
-    EventRingC held
+    EventRingC buffered
     int64_t due                    # when the timer on its way is due, ms; 0: none
 
 
@@ -393,7 +393,7 @@ cdef class DelayWindow(Window):
     def __dealloc__(self):
         self.close_all()
 
-    cdef int let_go(self, EventC* event, int64_t now) except -1:
+    cdef int emit_delayed(self, EventC* event, int64_t now) except -1:
         """Pass an event that is no longer held on; takes over its reference."""
         event = own_event(self.pool, event)
         event.timestamp = now
@@ -402,23 +402,23 @@ cdef class DelayWindow(Window):
         finally:
             release(self.pool, event)
 
-    cdef int let_due_go(self, DelayStateC* state, int64_t now) except -1:
-        while state.held.size and queue_first(&state.held).timestamp + self.duration <= now:
-            self.let_go(queue_pop(&state.held), now)
+    cdef int emit_due(self, DelayStateC* state, int64_t now) except -1:
+        while state.buffered.size and ring_first(&state.buffered).timestamp + self.duration <= now:
+            self.emit_delayed(ring_pop(&state.buffered), now)
         return 0
 
     cdef int plan_release(self, DelayStateC* state) except -1:
         """Set the timer for the oldest event, unless one is on its way."""
-        if state.held.size and state.due == 0:
-            state.due = queue_first(&state.held).timestamp + self.duration
+        if state.buffered.size and state.due == 0:
+            state.due = ring_first(&state.buffered).timestamp + self.duration
             self.app.schedule(self, state.due, self.app.frame.partition)
         return 0
 
     cdef int process(self, EventC* event) except -1:
         cdef DelayStateC* state = <DelayStateC*> state_of(self)
-        self.let_due_go(state, now_ms(&self.app.frame))
+        self.emit_due(state, now_ms(&self.app.frame))
         retain(self.pool, event)
-        queue_push(&state.held, event)
+        ring_push(&state.buffered, event)
         return self.plan_release(state)
 
     cdef int on_timer(self, int64_t when) except -1:
@@ -430,20 +430,20 @@ cdef class DelayWindow(Window):
             return 0  # of a key that was dropped, its slot perhaps used again
         state.due = 0
         try:
-            self.let_due_go(state, now_ms(&self.app.frame))
+            self.emit_due(state, now_ms(&self.app.frame))
         finally:
             self.plan_release(state)
         return self.next.finish()
 
-    cdef int content(self, void* state, FoundC* found) except -1:
-        return 0 if found is NULL else queue_show(&(<DelayStateC*> state).held, found)
+    cdef int collect_events(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else ring_show(&(<DelayStateC*> state).buffered, found)
 
     cdef void close_state(self, void* state) noexcept:
-        queue_clear(&(<DelayStateC*> state).held, self.pool)
+        ring_clear(&(<DelayStateC*> state).buffered, self.pool)
 
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
-        return queue_write(&(<DelayStateC*> state).held, writer, self.pool)
+        return ring_write(&(<DelayStateC*> state).buffered, writer, self.pool)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
-        queue_read(&(<DelayStateC*> state).held, reader, self.pool)
+        ring_read(&(<DelayStateC*> state).buffered, reader, self.pool)
         return self.plan_release(<DelayStateC*> state)

@@ -15,12 +15,12 @@ from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.projection import Projection
 from siddhi._core.record.event import Layout
 from siddhi._core.rollup.aggregation import AggregationJoin, AggregationSearch
-from siddhi._core.runtime.lookup import NothingHeld, Searchable
+from siddhi._core.runtime.lookup import EmptySearchable, Searchable
 from siddhi._core.runtime.operator import Processor, Receiver
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.window.base import Window
 from siddhi._core.window.batch import BatchWindow
-from siddhi._core.window.lookup import EventIndex, HeldEvents, IndexProbe, RangeProbe, WindowScan
+from siddhi._core.window.lookup import EventIndex, IndexProbe, NumberedEvents, RangeProbe, WindowScan
 from siddhi._frozen import frozen, replace
 from siddhi.planner.plan.access import JoinLookup, TableAccess, WindowEqualityLookup, WindowRangeLookup
 from siddhi.planner.plan.expressions import (
@@ -158,7 +158,7 @@ class _Side:
     conditions: tuple[Executor, ...] = ()
     copier: RecordCopier | None = None
     window: Window | None = None
-    held: HeldEvents | None = None
+    held: NumberedEvents | None = None
     stateful: dict[str, Processor] = field(default_factory=dict)
 
     @property
@@ -400,11 +400,11 @@ def _search(
         # Filters of a named window apply to events that arrive from it, not to events found in it.
         return side.source.content.search(on, lookup, side.slot, builder)
     if side.window is None:
-        return NothingHeld(side.slot)
+        return EmptySearchable(side.slot)
     tells = isinstance(side.window, BatchWindow)
     if isinstance(lookup, WindowEqualityLookup):
         index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
-        side.held = HeldEvents(side.window, tells)
+        side.held = NumberedEvents(side.window, tells)
         side.held.add_index(index)
         residual, python = _condition(lookup.rest, builder)
         return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, residual, python)
@@ -413,7 +413,7 @@ def _search(
     if not isinstance(lookup, WindowRangeLookup) or condition is None:
         return scan
     index = EventIndex((builder.build(lookup.key),), side.slot, False)
-    side.held = HeldEvents(side.window, tells)
+    side.held = NumberedEvents(side.window, tells)
     side.held.add_index(index)
     bounds = tuple((builder.build(bound.value), bound.is_low, bound.inclusive) for bound in lookup.bounds)
     return RangeProbe(side.held, index, bounds, side.slot, condition, scan, python)

@@ -13,7 +13,7 @@ from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.window.batch import BatchWindow
-from siddhi._core.window.lookup import EventIndex, HeldEvents, IndexProbe, RangeProbe, WindowScan
+from siddhi._core.window.lookup import EventIndex, IndexProbe, NumberedEvents, RangeProbe, WindowScan
 from siddhi._core.window.named import WindowPublisher
 from siddhi.planner.plan.access import JoinLookup, WindowEqualityLookup, WindowRangeLookup, attribute_of
 from siddhi.planner.plan.expressions import TypedExpression
@@ -76,7 +76,7 @@ class BuiltNamedWindow:
             plan.output is not OutputEventType.CURRENT,
         )
         self._window.next = self._publisher
-        self._held: HeldEvents | None = None
+        self._held: NumberedEvents | None = None
         self._finding = context.meter("Windows", plan.id, "find")
         self._indexes: dict[tuple[tuple[str, int], ...], EventIndex] = {}
         copier = RecordCopier(self.layout, own, list(range(self.layout.width)))
@@ -132,10 +132,10 @@ class BuiltNamedWindow:
         search.meter = self._finding
         return search
 
-    def _index(self, key: tuple[TypedExpression, ...]) -> tuple[HeldEvents, EventIndex]:
+    def _index(self, key: tuple[TypedExpression, ...]) -> tuple[NumberedEvents, EventIndex]:
         """Return the index of a key; searches by the same key share it."""
         if self._held is None:
-            self._held = HeldEvents(self._window, isinstance(self._window, BatchWindow), shared=True)
+            self._held = NumberedEvents(self._window, isinstance(self._window, BatchWindow), shared=True)
             self._publisher.hold(self._held)
         attributes = [attribute_of(part) for part in key]
         name = tuple((str(part.type), attribute.position) for part, attribute in zip(key, attributes, strict=True))

@@ -67,7 +67,7 @@ def build_selector(
     if issubclass(kind, JoinSelector):
         for aggregator in builder.aggregators:
             if isinstance(aggregator, SumAggregator):
-                aggregator.keep_rest()
+                aggregator.keep_remainder()
     wanted = plan.output.event_type
     limited = None if plan.rate is None else build_limiter(plan, output, site, ordering)
     arranged = limited is not None and limited.arranges

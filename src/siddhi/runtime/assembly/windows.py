@@ -12,7 +12,7 @@ from siddhi._core.runtime.context import AppContext
 from siddhi._core.window.base import Window
 from siddhi._core.window.batch import ChunkBatchWindow, LengthBatchWindow, TimeBatchWindow
 from siddhi._core.window.cron import CronWindow
-from siddhi._core.window.expression import FIRST, LAST, ExpressionBatchWindow, ExpressionWindow, HeldCondition
+from siddhi._core.window.expression import FIRST, LAST, BufferCondition, ExpressionBatchWindow, ExpressionWindow
 from siddhi._core.window.external_batch import ExternalTimeBatchWindow
 from siddhi._core.window.frequent import FrequentWindow, LossyFrequentWindow
 from siddhi._core.window.length import LengthWindow
@@ -259,14 +259,14 @@ def _expression_batch(site: WindowSite, plan: WindowPlan) -> Window:
     )
 
 
-def _condition(site: WindowSite, plan: WindowPlan) -> tuple[HeldCondition | None, Executor | None]:
+def _condition(site: WindowSite, plan: WindowPlan) -> tuple[BufferCondition | None, Executor | None]:
     """Build the condition of an expression window, or the executor that returns its text."""
     if plan.condition is None:
         return None, site.expressions().build(plan.arguments[0])
     return _make_condition(site, plan.condition, None), None
 
 
-def _conditions(site: WindowSite, plan: WindowPlan) -> Callable[[str], HeldCondition] | None:
+def _conditions(site: WindowSite, plan: WindowPlan) -> Callable[[str], BufferCondition] | None:
     """Return a function that builds a condition from its text, if events carry the text."""
     plan_condition = plan.plan_condition
     if plan_condition is None:
@@ -274,9 +274,9 @@ def _conditions(site: WindowSite, plan: WindowPlan) -> Callable[[str], HeldCondi
     return lambda text: _make_condition(site, plan_condition(text), text)
 
 
-def _make_condition(site: WindowSite, condition: TypedExpression, text: str | None) -> HeldCondition:
+def _make_condition(site: WindowSite, condition: TypedExpression, text: str | None) -> BufferCondition:
     builder = site.expressions()
-    return HeldCondition(site.context, builder.build(condition), builder.aggregators, text)
+    return BufferCondition(site.context, builder.build(condition), builder.aggregators, text)
 
 
 def _cell(site: WindowSite, argument: TypedExpression) -> int:

@@ -296,9 +296,9 @@ class StatisticsService:
             probes = [probe for probes in self._probes.values() for probe in probes]
             for probe in [*probes, *(probe for _, probe in self._insert_probes)]:
                 if on:
-                    probe.put_in()
+                    probe.attach()
                 else:
-                    probe.take_out()
+                    probe.detach()
 
     def read(self) -> Statistics:
         """Return the statistics measured so far."""
