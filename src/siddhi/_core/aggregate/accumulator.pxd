@@ -1,6 +1,6 @@
 # Accumulators: the sums, averages and counts of an operator that keeps the arguments of events instead of the events.
 #
-# The states are the aggregators' own, by slot, so that the selection reads them as ever (FrameC.type TIMER: look only).
+# The states are the aggregators' own, by group id, so that the selection reads them as ever (FrameC.type TIMER: look only).
 # What differs is how values get there: an event's arguments are computed once, when it comes (take_arguments), kept in
 # eight bytes each, added, and taken away again when it leaves.
 
@@ -70,7 +70,7 @@ cdef inline void take_cell(const ArgumentC* argument, const EventC* event, uint6
 
 cdef inline int take_arguments(Accumulators self, EventC* event, FrameC* frame, uint64_t* out,
                                uint32_t* nulls) except -1:
-    """The event's arguments; bits say which are null. Nothing has changed where this fails."""
+    """Evaluate the event's arguments; set a bit in `nulls` for each null. A failure changes nothing."""
     cdef int k
     cdef const ArgumentC* argument
     nulls[0] = 0
@@ -88,7 +88,7 @@ cdef inline int take_arguments(Accumulators self, EventC* event, FrameC* frame, 
 
 cdef inline void add_arguments(const AccumulatorC* accumulator, int n, uint32_t group_id, const uint64_t* values,
                                uint32_t nulls) noexcept:
-    """Let every measure of a slot take an event's arguments in."""
+    """Add an event's arguments to every accumulator of a group."""
     cdef const AccumulatorC* end = accumulator + n
     cdef LongSumC* whole
     cdef DoubleSumC* real
@@ -109,7 +109,7 @@ cdef inline void add_arguments(const AccumulatorC* accumulator, int n, uint32_t 
 
 cdef inline void remove_arguments(const AccumulatorC* accumulator, int n, uint32_t group_id, const uint64_t* values,
                                   uint32_t nulls) noexcept:
-    """Let every measure of a slot give an event's arguments up."""
+    """Remove an event's arguments from every accumulator of a group."""
     cdef const AccumulatorC* end = accumulator + n
     cdef LongSumC* whole
     cdef DoubleSumC* real
@@ -130,7 +130,7 @@ cdef inline void remove_arguments(const AccumulatorC* accumulator, int n, uint32
 
 cdef inline void add_row(const AccumulatorC* accumulators, int n, uint32_t group_id, const uint64_t* values, uint32_t nulls,
                          Py_ssize_t j, uint64_t** data, int64_t* counts) noexcept:
-    """add_arguments for row j of a block whose arguments were taken; leaves totals and counts for finish_block."""
+    """Apply add_arguments to row j of an evaluated block; leave totals and counts for finish_block."""
     cdef const AccumulatorC* accumulator
     cdef LongSumC* whole
     cdef DoubleSumC* real
@@ -157,7 +157,7 @@ cdef inline void add_row(const AccumulatorC* accumulators, int n, uint32_t group
             counts[m * MAX_BLOCK + j] = 1
 
 cdef inline int accumulator_value(const AccumulatorC* accumulator, uint32_t group_id, uint64_t* out) noexcept:
-    """What a measure says of a slot, eight bytes of a long or a double, zeros for null. VALUE or NULL_VALUE."""
+    """Read the value of an accumulator for a group: the bits of a long or a double, zeros for null. VALUE or NULL_VALUE."""
     cdef const DoubleSumC* real
     cdef CellC value
     if accumulator.kind == REAL:

@@ -80,7 +80,7 @@ cdef class Accumulators:
                         self.nulls[j] |= (<uint32_t> 1) << k
 
     cdef void add_block(self, const uint32_t* group_ids, Py_ssize_t n) noexcept:
-        """Let every measure take in the arguments of the block that was taken, row j into the state of slots[j]."""
+        """Add the evaluated arguments of a block to every accumulator; row j belongs to group_ids[j]."""
         cdef const AccumulatorC* accumulator
         cdef LongSumC* whole
         cdef DoubleSumC* real

@@ -1,7 +1,7 @@
-# Attribute aggregators: executors with one C state per slot (a slot is a group of a partition key; FrameC.group).
+# Attribute aggregators: executors with one C state per group id (a group within a partition key; FrameC.group).
 #
-# Evaluating one updates the state with the current event (adds it when FrameC.type is CURRENT, takes it away when it is
-# EXPIRED) and yields the new value. The selector owns the slots: it calls create before a slot is first evaluated,
+# Evaluating one updates the state with the current event (adds it when FrameC.type is CURRENT, removes it when it is
+# EXPIRED) and yields the new value. The selector owns the groups: it calls create before a group is first evaluated,
 # reset on RESET, destroy when it drops the group. States are plain structs in one array, found by index.
 
 from libc.stdint cimport uint32_t
@@ -20,20 +20,20 @@ cdef class Aggregator(Executor):
     cdef bint value_optional         # `out` may be NULL: the state moves, and no value is computed from it
     cdef bint is_safe(self) noexcept         # what it takes are numbers, or texts as they are: it can't fail
     cdef int setup(self, Py_ssize_t stride) except -1
-    cdef int create(self, uint32_t group_id) except -1           # an empty state in a fresh or reused slot
-    cdef int reset(self, uint32_t group_id) except -1            # forget everything (RESET)
-    cdef int destroy(self, uint32_t group_id) except -1          # give up what the state owns
-    cdef bint is_empty(self, uint32_t group_id) noexcept         # nothing held: the group may be dropped
+    cdef int create(self, uint32_t group_id) except -1           # an empty state for a new or reused id
+    cdef int reset(self, uint32_t group_id) except -1            # clear the state (RESET)
+    cdef int destroy(self, uint32_t group_id) except -1          # release what the state owns
+    cdef bint is_empty(self, uint32_t group_id) noexcept         # the state holds no value: the group may be dropped
     # An event's values fit into the state of its group (FrameC.group, NO_ID: a new one) under a limit of values.
     cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1
     cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1
-    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1     # into a created slot
-    cdef int check(self, uint32_t group_id) except -1            # IndexError: no such slot
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1     # the state exists already
+    cdef int check(self, uint32_t group_id) except -1            # IndexError: no such group id
 
 cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str name, Py_ssize_t stride) except -1
 
-# --- States of aggregators that are not grouped: one per partition slot.
+# --- States of aggregators that are not grouped: one per partition id.
 cdef class AggregatorStates(Processor):
     cdef readonly list aggregators
-    cdef set live                  # partition slots that have states
+    cdef set live                  # partition ids that have states
     cdef int reset_partition(self, unsigned int partition) except -1

@@ -10,7 +10,7 @@ from siddhi._core.runtime.context cimport AppContext
 
 
 cdef class Aggregator(Executor):
-    """An executor with a state per slot. Subclasses give it functions, and replace the methods below as they need.
+    """An executor with a state per group id. Subclasses give it functions, and replace the methods below as they need.
 
     The bytes of a state that was never created, or was destroyed, are zeros. A plain struct needs no more than that:
     its reset is zeros, and it is written as it is.
@@ -67,7 +67,7 @@ cdef class Aggregator(Executor):
     # --- for tests and for debugging: what a selector does, one call at a time
 
     def open(self, uint32_t group_id):
-        """Make an empty state in a slot."""
+        """Make an empty state for a group id."""
         self.create(group_id)
 
     def step(self, Layout layout not None, tuple row not None, int type, uint32_t group_id=0):
@@ -97,7 +97,7 @@ cdef class Aggregator(Executor):
         self.reset(group_id)
 
     def close(self, uint32_t group_id=0):
-        """Release the state of a group id."""
+        """Drop the state of a group id."""
         self.check(group_id)
         self.destroy(group_id)
 
@@ -107,14 +107,14 @@ cdef class Aggregator(Executor):
         return self.is_empty(group_id)
 
     def save(self, uint32_t group_id=0):
-        """The state of a slot as bytes."""
+        """The state of a group id as bytes."""
         cdef SnapshotWriter writer = SnapshotWriter()
         self.check(group_id)
         self.write(group_id, writer)
         return writer.getvalue()
 
     def load(self, bytes data not None, uint32_t group_id=0):
-        """A state :meth:`save` gave, into a slot that is open and empty."""
+        """A state :meth:`save` gave, into a group id that is open and empty."""
         cdef SnapshotReader reader = SnapshotReader(data)
         self.check(group_id)
         self.read(group_id, reader)
@@ -146,7 +146,7 @@ cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str
 # --- States of aggregators that are not grouped: those of a selection without group by, and those in filters.
 
 cdef class AggregatorStates(Processor):
-    """Makes, drops, writes and reads one state per partition slot for each aggregator.
+    """Makes, drops, writes and reads one state per partition id for each aggregator.
 
     Args:
         app: the app's context.

@@ -1,12 +1,12 @@
 """The aggregators min, max, minForever and maxForever. A null argument is skipped.
 
-min and max over events that expire keep a queue of candidates: a value that comes drops the worse ones before it, a
-value that goes takes the first equal one out of the queue, if there is one. This is Siddhi's rule, and the recorded
+min and max over events that expire keep a monotonic deque of candidates: a value that comes drops the worse ones before
+it, a value that goes removes the first equal one from the deque, if there is one. This is Siddhi's rule, and the recorded
 traces have it, also where it forgets a value that is still held: of 3, 1, 3 the first 3 is dropped by the 1, and when
 it goes it takes the second 3 along.
 Where nothing expires one value is enough. The *Forever* forms look at values that go as well, and lose none.
 
-NaN stands above every number, so one order holds for the queue whatever comes.
+NaN stands above every number, so one order holds for the deque whatever comes.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -71,7 +71,7 @@ cdef inline bint identical(num a, num b) noexcept:
         return a == b
 
 
-# --- the queue
+# --- the deque of candidates
 
 cdef int enlarge(CandidatesC* deque, Py_ssize_t item_size) except -1:
     cdef uint32_t capacity = deque.mask + 1 if deque.items is not NULL else 0
@@ -103,7 +103,7 @@ cdef inline int push(CandidatesC* deque, num value, order_t* order) except -1:
 
 
 cdef inline bint may_contain(CandidatesC* deque, num value) noexcept:
-    """False where the value certainly is not in the queue. Mostly it has left long ago, and few are held: looking at
+    """False where the value certainly is not in the deque. Mostly it has left long ago, and few are held: looking at
     all of them costs less than the wrong guesses of a search."""
     cdef const num* items = <const num*> deque.items
     cdef uint32_t i
@@ -127,7 +127,7 @@ cdef inline void remove_value(CandidatesC* deque, num value, order_t* order) noe
 
 
 cdef void remove_inside(CandidatesC* deque, num value, order_t* order) noexcept:
-    """Take out the first equal value behind the head, if there is one. The queue is in order, so halving finds it."""
+    """Take out the first equal value behind the head, if there is one. The deque is sorted: binary search finds it."""
     cdef num* items = <num*> deque.items
     cdef uint32_t low = 0, high = deque.size, middle, at
     while low < high:

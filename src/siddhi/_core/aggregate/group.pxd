@@ -1,8 +1,8 @@
-# Group by: keys to slots, and the life of a group's aggregator states.
+# Group by: maps keys to group ids and manages the lifetime of a group's aggregator states.
 #
-# A group lives while a window holds events of it. With a sliding window the slot found for an event is remembered in
-# the event (EventC.group = slot + 1), so that its expiry needs no second look-up. RESET empties the groups of a
-# partition at once; keys keep their slot until the chunk ends, because the last event per group may stand on either
+# A group lives while a window holds events of it. Behind a sliding window the group id is stored in the
+# event (EventC.group = group id + 1), so that its expiry needs no second look-up. RESET empties the groups of a
+# partition at once; keys keep their id until the chunk ends, because the last event per group may stand on either
 # side of the RESET. The groups of a partition form a list, so that what concerns one costs nothing for the others.
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
@@ -25,11 +25,11 @@ cdef struct GroupLinksC:                # of a group in the list of its partitio
     uint32_t next
 
 cdef enum:
-    NEARBY = 1024                  # places of a table of hints, see near()
+    NEARBY = 1024                  # entries of the hint table, see near()
     NO_PARTITION = 0xfffffffe      # in place of a first group: there is no such partition key
 
 cdef class GroupWatcher(Processor):
-    # Is told when a group begins, when a window holds no row of it any more, and when it has ended.
+    # Is notified when a group begins, when no window holds a row of it any more, and when it has ended.
     cdef int begun(self, uint32_t group_id) except -1
     cdef int left(self, uint32_t group_id) except -1
     cdef int ended(self, uint32_t group_id) except -1
@@ -40,18 +40,18 @@ cdef class GroupBy:
     cdef GroupWatcher watcher      # or None
     cdef KeyCellC* cells
     cdef int n_cells
-    cdef bint partitioned          # the partition slot is part of the key
+    cdef bint partitioned          # the partition id is part of the key
     cdef bint simple               # one 8-byte cell of the current event
     cdef bint is_text              # simple, and a string
-    cdef uint32_t recent[NEARBY]   # slots by address of the text seen last, as a hint
-    cdef bint remembers            # slots are remembered in events
+    cdef uint32_t recent[NEARBY]   # group ids by address of the text seen last, as a hint
+    cdef bint remembers            # group ids are stored in events
     cdef list aggregators
     cdef uint32_t* row_counts            # [capacity] events of the group that have not expired
     cdef Py_ssize_t capacity
     cdef GroupLinksC* links            # [capacity]
     cdef uint32_t* first           # [n_partitions] first group of each partition
     cdef Py_ssize_t n_partitions
-    cdef uint32_t* dropping        # slots that lost their last event in this chunk
+    cdef uint32_t* dropping        # groups that lost their last event in this chunk
     cdef Py_ssize_t n_dropping
     cdef Py_ssize_t dropping_capacity
     cdef uint32_t group_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
@@ -85,17 +85,17 @@ cdef inline int leave_group(GroupBy groups, uint32_t group_id) except -1:
     return groups.last_left(group_id)
 
 cdef inline uint32_t group_in(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
-    """The slot of an event's group; see GroupBy.slot_of."""
+    """Return the id of an event's group; see GroupBy.group_of."""
     if event.group != 0 and groups.remembers:
         return event.group - 1
     return groups.group_of(event, frame)
 
 cdef inline uint64_t near(uint64_t address) noexcept:
-    """Where a text of this address is remembered: neighbours in memory are spread."""
+    """Return the entry of the hint table for a text's address; neighbours in memory are spread."""
     return (address * <uint64_t> 0x9e3779b97f4a7c15) >> 54
 
 cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32_t* group_ids) noexcept:
-    """Slots of a block of events as far as they are known by the address of their text, NO_ID otherwise."""
+    """Write the group ids of a block of events that the hint table knows, NO_ID for the others."""
     cdef Py_ssize_t j
     cdef uint64_t key
     cdef uint32_t hint
@@ -114,7 +114,7 @@ cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32
         group_ids[j] = hint if known else NO_ID
 
 cdef inline uint32_t group_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
-    """The same for events that remember nothing: a text met lately is found here."""
+    """As group_in, for events that store no group id: the hint table knows texts that came lately."""
     cdef uint64_t key
     cdef uint32_t hint
     if groups.is_text and not event.body[groups.cells.word] & groups.cells.bit:
@@ -126,5 +126,5 @@ cdef inline uint32_t group_near(GroupBy groups, EventC* event, FrameC* frame) ex
     return groups.group_of(event, frame)
 
 cdef inline int end_chunk(GroupBy groups) except -1:
-    """Drop the groups that nothing holds any more."""
+    """Drop the groups that no window holds any more."""
     return groups.sweep() if groups.n_dropping else 0

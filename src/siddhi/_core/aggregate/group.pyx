@@ -111,7 +111,7 @@ cdef class GroupBy:
         return self.keys.size
 
     cdef uint32_t group_of(self, EventC* event, FrameC* frame) except? 0xfffffffe:
-        """The slot of the event's group, made if it is new. Counts the event in."""
+        """Return the id of the event's group, made if it is new, and count the event in."""
         cdef CellC key[64]
         cdef uint64_t nulls = 0
         cdef uint32_t* hint
@@ -316,7 +316,7 @@ cdef class GroupBy:
         return False
 
     def drop_partition(self, uint32_t partition):
-        """Forget every group of a partition slot, and the slot."""
+        """Drop every group of a partition id."""
         cdef uint32_t group_id = self.first_of(partition)
         while group_id != NO_ID:
             end(self, group_id)

@@ -1,4 +1,4 @@
-"""Aggregators written in Python: an object of the user's class per slot.
+"""Aggregators written in Python: an object of the user's class per group id.
 
 The class has ``add(*values)``, ``remove(*values)``, ``reset()`` and ``value()``; null is None. It may have
 ``is_empty()`` (whether its group may be dropped; without: when as many events were removed as added), and for snapshots
@@ -21,7 +21,7 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi.errors import shown
 
 cdef struct PythonC:
-    PyObject* object               # of the user's class, owned; NULL where the slot has not been created
+    PyObject* object               # of the user's class, owned; NULL where the group id has not been created
     int64_t held                   # events added and not removed
 
 cdef object index_of = operator.index
@@ -51,7 +51,7 @@ cdef class PythonAggregator(Aggregator):
         return RuntimeError(f"aggregator '{self.name}' failed in {method}: {type(error).__name__}: {error}")
 
     cdef object instance(self, uint32_t group_id):
-        """The object of a slot, made where there is none."""
+        """The object of a group id, made where there is none."""
         cdef PythonC* state = <PythonC*> self.states + group_id
         cdef object one
         if state.object is NULL:

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from siddhi._core.columnar.arrow_export cimport ExportC
 from siddhi._core.record.event cimport EventC, Layout
 
-cdef struct ColumnWriterC:                      # where one cell of a record goes
+cdef struct ColumnWriterC:                      # where a cell of a record is written to
     void* data
     uint8_t* valid
     int32_t cell                          # body index of the cell and of its null word
@@ -23,7 +23,7 @@ cdef class BatchBuilder:
     cdef ColumnWriterC* writers                 # [width] cells of 8 bytes first, then objects, cells of 4 bytes, bools
     cdef int words
     cdef ColumnWriterC* ends[4]                 # where each of these four ends
-    cdef int* order                       # [width] which column an outlet belongs to
+    cdef int* order                       # [width] column of each writer
     cdef int grow(self) except -1
     cdef int make_columns(self) except -1
     cdef int resize(self, Py_ssize_t capacity) except -1

@@ -31,7 +31,7 @@ cdef enum:
     HTML_ROWS = 20
 
 cdef Py_ssize_t[7] WIDTHS = [sizeof(void*), 4, 8, 4, 8, 1, sizeof(void*)]      # bytes, by TypeCode
-cdef int[7] GROUPS = [1, 2, 0, 2, 0, 3, 1]     # of outlets: 8 bytes, objects, 4 bytes, bools
+cdef int[7] GROUPS = [1, 2, 0, 2, 0, 3, 1]     # of writers: 8 bytes, objects, 4 bytes, bools
 cdef const char* FORMATS[7]     # of the buffer protocol, by TypeCode
 FORMATS[:] = [b"O", b"i", b"q", b"f", b"d", b"?", b"O"]
 if sizeof(long) == 8:

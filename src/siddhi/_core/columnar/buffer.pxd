@@ -3,12 +3,12 @@
 # to a bound.
 
 cdef void* allocate_block(Py_ssize_t n_bytes) except NULL
-cdef void free_block(void* block) noexcept                                   # NULL is fine
+cdef void free_block(void* block) noexcept                                   # NULL: no effect
 cdef void* grow_block(void* block, Py_ssize_t n_bytes) except NULL           # moves what is in it; NULL starts one
 cdef void* shrink_block(void* block, Py_ssize_t n_bytes) noexcept            # keeps the first n_bytes
 
 cdef class Memory:
-    cdef void* data                  # a block, given back with this object
+    cdef void* data                  # a block, freed with this object
 
 cdef Memory allocate(Py_ssize_t n_bytes)
 cdef Memory allocate_zeros(Py_ssize_t n_bytes)

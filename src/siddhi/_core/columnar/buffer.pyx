@@ -1,4 +1,4 @@
-"""Blocks of memory in sizes of powers of two; large ones wait here to be used again."""
+"""Blocks of memory in sizes of powers of two; large ones are cached for reuse."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -25,7 +25,7 @@ cdef inline HeaderC* header_of(void* block) noexcept:
 
 
 cdef void* allocate_block(Py_ssize_t n_bytes) except NULL:
-    """Room for at least this many bytes, not cleared."""
+    """Allocate at least this many bytes, uninitialised."""
     global kept_bytes
     cdef int size_class = SMALLEST
     cdef char* memory
@@ -90,7 +90,7 @@ cdef void* shrink_block(void* block, Py_ssize_t n_bytes) noexcept:
 
 @cython.final
 cdef class Memory:
-    """A block that lives as long as this object."""
+    """A block owned by this object."""
 
     def __dealloc__(self):
         free_block(self.data)
@@ -109,7 +109,7 @@ cdef Memory allocate_zeros(Py_ssize_t n_bytes):
 
 
 def kept_blocks():
-    """Number of blocks and bytes that wait to be used again."""
+    """Return the number of cached blocks and bytes."""
     cdef int size_class, n = 0
     for size_class in range(LAST_KEPT + 1):
         n += n_kept[size_class]
@@ -117,7 +117,7 @@ def kept_blocks():
 
 
 def drop_kept_blocks():
-    """Give all waiting memory back to the system."""
+    """Free all cached blocks."""
     global kept_bytes
     cdef int size_class
     for size_class in range(LAST_KEPT + 1):

@@ -1,5 +1,5 @@
-# How keys are hashed and compared by their bits. The low half of a hash is a place in the table, the high half is the
-# first test of what stands there.
+# How keys are hashed and compared by their bits. The low half of a hash selects an entry of the table; the high half is
+# compared before the key.
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
@@ -16,7 +16,7 @@ cdef extern from *:
     #define SIDDHI_DOUBLE_NAN UINT64_C(0x7ff8000000000000)
     #define SIDDHI_FLOAT_NAN UINT64_C(0x7fc00000)
     """
-    const uint64_t FREE "SIDDHI_FREE"              # a place of the table where nothing is
+    const uint64_t FREE "SIDDHI_FREE"              # an unused entry of the table
     const uint64_t GOLDEN "SIDDHI_GOLDEN"          # 2**64 / golden ratio: spreads neighbours
     const uint64_t NULL_HASH "SIDDHI_NULL_HASH"
     const uint64_t HIGH_HALF "SIDDHI_HIGH_HALF"
@@ -67,9 +67,9 @@ cdef inline uint64_t canonical(int code, const CellC* cell) noexcept:
             value.bits = FLOAT_NAN
     return value.bits
 
-# --- A hash map from typed keys (one or more cells) to dense slots: group keys, partition keys, distinct values, indexes.
+# --- A hash map from typed keys (one or more cells) to dense ids: of groups, partitions, distinct values, index entries.
 #
-# Slots are small integers, given out densely from 0 and reused after remove(). A key is `width` cells with a null bit
+# Ids are small integers, given out densely from 0 and reused after remove(). A key is `width` cells with a null bit
 # each; null is a value of its own. Doubles and floats compare by value, -0.0 equals 0.0 and NaN equals NaN; strings by
 # content; other objects by Python's == and hash (which may raise).
 cdef enum:
@@ -83,30 +83,30 @@ cdef class KeyMap:
     cdef int shape                   # what find is specialised for
     cdef bint has_text               # a key holds strings or objects, which the map owns
     cdef bint has_objects
-    cdef CellC* keys                 # [capacity][width], by slot, in their canonical bits; null cells are 0
+    cdef CellC* keys                 # [capacity][width], by key id, in their canonical bits; null cells are 0
     cdef uint64_t* nulls             # [capacity] bit i: cell i of the key is null
-    cdef uint64_t* hashes            # [capacity] of the key; where the slot is free: the next free slot
-    cdef uint8_t* live               # [capacity] whether the slot has a key
-    cdef uint64_t* table             # [mask + 1] open addressing: upper half of the hash, slot; FREE where nothing is
+    cdef uint64_t* hashes            # [capacity] of the key; of an unused id: the next unused id
+    cdef uint8_t* live               # [capacity] whether the id has a key
+    cdef uint64_t* table             # [mask + 1] open addressing: upper half of the hash and key id, or FREE
     cdef uint64_t mask
     cdef readonly Py_ssize_t size    # keys held
-    cdef Py_ssize_t capacity         # slots allocated
-    cdef uint32_t used               # slots ever given out since the last clear
-    cdef uint32_t free_id          # first of the slots to reuse, NO_ID: none
+    cdef Py_ssize_t capacity         # ids allocated
+    cdef uint32_t used               # ids given out since the last clear
+    cdef uint32_t free_id            # first of the ids to reuse, NO_ID: none
     cdef uint32_t find(self, const CellC* key, uint64_t nulls) except? 0xfffffffe        # NO_ID when absent
     cdef uint32_t insert(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe   # find or add
     cdef int remove(self, uint32_t key_id) except -1
     cdef void prefetch(self, const CellC* key, uint64_t nulls) noexcept  # the memory that find and insert read first
     cdef void prefetch_key(self, uint32_t key_id) noexcept                # the memory that remove reads first
     cdef int clear(self) except -1
-    # Keys of one number or text, to be looked up later: where it begins to look, and the slot it will find, most likely.
+    # Keys of one number or text, for prefetching: the hash, and the id that a look-up will most likely find.
     cdef bint is_simple(self) noexcept
     cdef uint64_t hash_of_one(self, const CellC* key) noexcept
     cdef uint32_t guess(self, uint64_t hash) noexcept                                   # NO_ID: none
     cdef bint is_live(self, uint32_t key_id) noexcept
-    cdef uint32_t id_bound(self) noexcept                   # all slots are below this
+    cdef uint32_t id_bound(self) noexcept                # all ids are below this
     cdef object key_to_python(self, uint32_t key_id)       # tuple
-    cdef int write(self, SnapshotWriter writer) except -1    # keeps slot numbers
+    cdef int write(self, SnapshotWriter writer) except -1    # keeps the ids
     cdef int read(self, SnapshotReader reader) except -1
     cdef int allocate(self, Py_ssize_t capacity) except -1
     cdef int rehash(self, uint64_t mask) except -1
@@ -115,7 +115,7 @@ cdef class KeyMap:
 
 # --- Keys in a snapshot:
 #
-#   u32 width · type code of each part · u32 slots · u32 free slots, in the order they are to be reused · null words if
+#   u32 width · type code of each part · u32 ids · u32 unused ids, in the order they are to be reused · null words if
 #   any part is null · columns: numbers raw, strings and objects as tagged values; nulls of those are left out
 cdef int write_keys(KeyMap keys, SnapshotWriter writer) except -1
 cdef int read_keys(KeyMap keys, SnapshotReader reader) except -1     # into an empty map; half filled on failure

@@ -1,4 +1,4 @@
-"""Typed keys to dense slots: an open-addressing table of slots, with the keys beside it."""
+"""Map typed keys to dense ids: an open-addressing table of ids, with the keys beside it."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -31,7 +31,7 @@ cdef enum:
 
 @cython.final
 cdef class KeyMap:
-    """Keys of fixed types, each with its slot.
+    """Keys of fixed types, each with its id.
 
     Args:
         types: :class:`TypeCode` of each cell of a key, 1 to 64 of them.
@@ -126,7 +126,7 @@ cdef class KeyMap:
     # --- changing
 
     cdef int remove(self, uint32_t key_id) except -1:
-        """Take a key out; KeyError where the slot has none."""
+        """Remove a key; KeyError if the id has none."""
         cdef uint64_t at, hole, home
         cdef uint64_t* table = self.table
         cdef uint64_t mask = self.mask
@@ -163,13 +163,13 @@ cdef class KeyMap:
                     if self.has_objects and (key_id >= self.used or self.live[key_id]):
                         break
         if self.size == 0:
-            # Nobody holds a slot: they are given out from the first one on, and a snapshot need not list them as free.
+            # No id is in use: they are given out from 0 on, and a snapshot need not list them as free.
             self.used = 0
             self.free_id = NO_ID
         return 0
 
     cdef int clear(self) except -1:
-        """Forget all keys; slots begin at 0 again."""
+        """Remove all keys; ids begin at 0 again."""
         cdef uint32_t key_id, used = self.used
         cdef int i
         cdef CellC* key
@@ -183,7 +183,7 @@ cdef class KeyMap:
         self.used = 0
         self.free_id = NO_ID
         if self.has_text:
-            # Exact strings: giving them up runs nobody's code.
+            # Exact strings: releasing them runs no Python code.
             for key_id in range(used):
                 if self.live[key_id]:
                     for i in range(self.width):
@@ -217,7 +217,7 @@ cdef class KeyMap:
         free_arena(table)
 
     cdef int allocate(self, Py_ssize_t capacity) except -1:
-        """Room for `capacity` slots. What was enlarged before a failure stays enlarged, which does no harm."""
+        """Make room for `capacity` ids. Arrays enlarged before a failure stay enlarged, which is harmless."""
         cdef void* memory
         memory = enlarge(self.keys, self.used * self.width * sizeof(CellC), capacity * self.width * sizeof(CellC))
         if memory is NULL:
@@ -239,7 +239,7 @@ cdef class KeyMap:
         return 0
 
     cdef int rehash(self, uint64_t mask) except -1:
-        """A table of mask + 1 places."""
+        """Allocate a table of mask + 1 entries."""
         cdef uint32_t key_id
         cdef uint64_t* table = <uint64_t*> allocate_arena((mask + 1) * sizeof(uint64_t))
         if table is NULL:
@@ -259,7 +259,7 @@ cdef class KeyMap:
         return write_keys(self, writer)
 
     cdef int read(self, SnapshotReader reader) except -1:
-        """In place of what is held; empty on failure."""
+        """Replace the content; empty on failure."""
         self.clear()
         try:
             read_keys(self, reader)
@@ -269,7 +269,7 @@ cdef class KeyMap:
         return 0
 
     cdef int set_key(self, uint32_t key_id, const CellC* key, uint64_t nulls) except -1:
-        """Give a key a slot of one's choice, which is free. It comes behind those given out, and there is room."""
+        """Store a key under an unused id. The id lies after those given out, and there is room."""
         cdef uint64_t hash
         if lookup(self, key, nulls, &hash) != NO_ID:
             raise ValueError("snapshot is damaged: a key comes twice")
@@ -285,20 +285,20 @@ cdef class KeyMap:
         return self.size
 
     def id_of(self, tuple key not None):
-        """The slot of a key, or None."""
+        """Return the id of a key, or None."""
         cdef CellC[MAX_WIDTH] cells
         cdef uint32_t key_id = self.find(cells, read_key(self, key, cells))
         return None if key_id == NO_ID else key_id
 
     def add(self, tuple key not None):
-        """``(slot, is_new)`` of a key, added where it was absent."""
+        """Return ``(id, is_new)`` of a key, added if it was absent."""
         cdef CellC[MAX_WIDTH] cells
         cdef bint is_new = False
         cdef uint32_t key_id = self.insert(cells, read_key(self, key, cells), &is_new)
         return key_id, is_new
 
     def discard(self, uint32_t key_id):
-        """Take the key of a slot out."""
+        """Remove the key of an id."""
         self.remove(key_id)
 
     def empty(self):
@@ -306,18 +306,18 @@ cdef class KeyMap:
         self.clear()
 
     def items(self):
-        """``{slot: key}``."""
+        """Return ``{id: key}``."""
         cdef uint32_t key_id
         return {key_id: self.key_to_python(key_id) for key_id in range(self.used) if self.live[key_id]}
 
     def save(self):
-        """The keys and their slots as bytes."""
+        """Return the keys and their ids as bytes."""
         cdef SnapshotWriter writer = SnapshotWriter()
         self.write(writer)
         return writer.getvalue()
 
     def load(self, bytes data not None):
-        """What :meth:`save` wrote, in place of what is held."""
+        """Replace the content by what :meth:`save` wrote."""
         cdef SnapshotReader reader = SnapshotReader(data)
         self.read(reader)
 
@@ -445,7 +445,7 @@ cdef inline uint32_t lookup_number(KeyMap self, uint64_t bits, uint64_t hash) no
 
 
 cdef inline void enter(KeyMap self, uint32_t key_id) noexcept:
-    """Enter a slot whose key and hash are written; there is room."""
+    """Enter an id whose key and hash are written; there is room."""
     cdef uint64_t hash = self.hashes[key_id]
     cdef uint64_t at = hash & self.mask
     while self.table[at] != FREE:
@@ -454,7 +454,7 @@ cdef inline void enter(KeyMap self, uint32_t key_id) noexcept:
 
 
 cdef uint32_t add(KeyMap self, const CellC* key, uint64_t nulls, uint64_t hash) except? 0xfffffffe:
-    """A slot for a key that is not there. Everything that may fail comes first."""
+    """Return an id for an absent key. Everything that may fail comes first."""
     cdef int i
     cdef uint32_t key_id
     cdef CellC* mine
@@ -495,7 +495,7 @@ cdef uint32_t add(KeyMap self, const CellC* key, uint64_t nulls, uint64_t hash) 
     return key_id
 
 
-# --- Keys of a map and their slots in a snapshot.
+# --- Keys of a map and their ids in a snapshot.
 
 cdef int damaged(str why) except -1:
     raise ValueError(f"snapshot is damaged: {why}")
@@ -603,7 +603,7 @@ cdef list read_column(SnapshotReader reader, int code, uint32_t n, const uint8_t
 
 cdef int place_keys(KeyMap keys, list columns, uint32_t used, list free_ids, set is_free,
                     const uint8_t* null_words) except -1:
-    """Give every key its old slot, and chain the free ones in their old order."""
+    """Give every key its old id, and chain the unused ones in their old order."""
     cdef uint32_t key_id
     cdef uint64_t nulls, mask = 15, beyond = ~(((<uint64_t> 2) << (keys.width - 1)) - 1)
     cdef Py_ssize_t n = 0

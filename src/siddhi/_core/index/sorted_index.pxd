@@ -1,4 +1,4 @@
-# Distinct numbers in ascending order, each with the slot of its rows: what range conditions over a table walk.
+# Distinct numbers in ascending order, each with the key id of its rows: what range conditions over a table walk.
 #
 # Two levels: a directory of blocks of up to BLOCK entries. A look-up is two binary searches; adding or removing moves
 # the entries of one block at most, and the directory only when a block is split or emptied.

@@ -166,7 +166,7 @@ cdef class SortedKeys:
         self.remove(key)
 
     def between(self, uint64_t low, uint64_t high, bint behind_low=False, bint with_high=True):
-        """``[(key, slot), ...]`` from ``low`` to ``high``."""
+        """``[(key, key id), ...]`` from ``low`` to ``high``."""
         cdef PositionC at = self.seek(low, behind_low)
         cdef SortedEntryC* entry
         found = []

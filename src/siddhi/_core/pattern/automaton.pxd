@@ -169,7 +169,7 @@ cdef class PatternIndex:
     cdef const ExecC** earlier_fns
     cdef uint8_t* types
     cdef int width
-    cdef bint partitioned          # the partition slot is part of the key
+    cdef bint partitioned          # the partition id is part of the key
     cdef uint8_t* tags            # [mask + 1]
     cdef BucketC* buckets          # [mask + 1]; what is where its mark is 0 says nothing
     cdef uint64_t mask
@@ -421,7 +421,7 @@ cdef class Pattern(Processor):
     cdef Py_ssize_t n_begun
     cdef bint refused              # by a timer, as there are as many as may be
     cdef Found found
-    cdef RunC** runs               # [capacity] by partition slot; NULL: none
+    cdef RunC** runs               # [capacity] by partition id; NULL: none
     cdef unsigned int capacity
     cdef FrameC* frame
     cdef bint busy

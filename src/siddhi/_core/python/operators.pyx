@@ -289,7 +289,7 @@ cdef class PythonStreamProcessor(Processor):
     """
 
     cdef PythonStep host
-    cdef dict keys                 # PythonKey by partition slot
+    cdef dict keys                 # PythonKey by partition id
 
     def __init__(self, PythonStep host not None):
         self.app = host.app

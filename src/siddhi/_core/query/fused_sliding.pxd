@@ -1,10 +1,10 @@
 # A sliding window and the selection over it in one step, for sums, averages and counts: nothing is kept of an event but
-# the slot of its group and its arguments. What a LengthWindow and a Selector would do with whole records, in a third of
+# its group id and its arguments. What a LengthWindow and a Selector would do with whole records, in a third of
 # the time and a fraction of the memory; planner/rules/fuse_window_aggregate.py says
 # where nobody could tell the difference.
 #
 # Three ways of holding: the last `extent` events; events younger than `extent` ms by the app's clock; the same by an
-# attribute. Expired events are nobody's business but the accumulators', so that no timers are needed: what is due leaves
+# attribute. Expired events concern the accumulators alone, so that no timers are needed: what is due leaves
 # before the next event enters, and a timer's chunk of its own shows only in groups being dropped before that.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t

@@ -20,7 +20,7 @@ from siddhi._core.runtime.ring cimport compact_ring_first, compact_ring_push, en
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 cdef inline uint32_t pop_oldest(const AccumulatorC* accumulators, int n, CompactRingC* ring, int stride) noexcept:
-    """Take the oldest entry out of a ring and out of the measures; the slot of its group."""
+    """Remove the oldest entry from a ring and from the accumulators; return its group id."""
     cdef const uint64_t* entry = ring.words + ring.head * stride
     cdef uint64_t head = entry[0]
     ring.head = (ring.head + 1) & ring.mask
@@ -113,7 +113,7 @@ cdef class SlidingAggregate(Selector):
     # --- one event comes
 
     cdef int expire_oldest(self, CompactRingC* ring) except -1:
-        """The oldest event leaves."""
+        """Expire the oldest event."""
         cdef uint32_t group_id = pop_oldest(self.accumulators.accumulators, self.accumulators.n, ring, self.rings.stride)
         return 0 if self.groups is None else leave_group(self.groups, group_id)
 
@@ -132,7 +132,7 @@ cdef class SlidingAggregate(Selector):
 
     cdef inline uint32_t admit(self, EventC* event, CompactRingC* ring, int64_t time, const uint64_t* values,
                                uint32_t nulls) except? 0xfffffffe:
-        """The event is held; returns its group's slot."""
+        """Hold the event and return its group id."""
         cdef FrameC* frame = &self.app.frame
         cdef uint32_t group_id = group_near(self.groups, event, frame) if self.groups is not None else frame.partition
         cdef uint64_t* entry = compact_ring_push(self.rings, ring)
@@ -246,7 +246,7 @@ cdef class SlidingAggregate(Selector):
         return 0
 
     cdef int slide(self, EventC** events, Py_ssize_t n, uint64_t** data, uint8_t** valid) except -1:
-        """Move over a block; what each measure says after each event goes into data[measure][row].
+        """Process a block; the value of accumulator m after each event goes to data[m][row].
 
         First what rows say by themselves, all rows at a time: arguments, and groups by the address of their key. Then
         row by row what depends on the rows before. Divisions come last, again all at a time.
@@ -282,7 +282,7 @@ cdef class SlidingAggregate(Selector):
                         now = time
                 if ring.size and <int64_t> compact_ring_first(rings, ring)[stride - 1] + extent <= now:
                     self.make_room(ring, now)
-                    # It may have dropped groups, and the next new one may get their slot.
+                    # It may have dropped groups, and the next new one may get their id.
                     steady = steady and (groups is None or groups.keys.size == size)
             elif ring.size >= extent:
                 group_id = pop_oldest(accumulators, n_accumulators, ring, stride)

@@ -24,13 +24,13 @@ cdef struct TumbleC:
     int64_t boundary               # timeBatch: end of the period, ms
     bint started                   # timeBatch: the boundary is set
     bint armed                     # timeBatch: a timer is on its way; none is while the batch is empty
-    bint live                      # the partition slot is in use
+    bint live                      # the partition id is in use
 
 cdef class TumblingAggregate(Selector):
     cdef Accumulators accumulators
-    cdef TumbleC* batches          # [capacity] by partition slot
+    cdef TumbleC* batches          # [capacity] by partition id
     cdef unsigned int capacity
-    cdef EventC** rows             # [row_capacity] by group slot: its output so far; NULL: not in the batch
+    cdef EventC** rows             # [row_capacity] by group id: its output so far; NULL: not in the batch
     cdef Py_ssize_t row_capacity
     cdef bint timed
     cdef int64_t extent            # events, or ms

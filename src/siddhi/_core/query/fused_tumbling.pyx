@@ -271,7 +271,7 @@ cdef class TumblingAggregate(Selector):
             return 0
         batch = &self.batches[self.app.frame.partition]
         if not batch.started or batch.boundary != when:
-            return 0  # of a key that was dropped, its slot perhaps used again
+            return 0  # of a key that was dropped, its partition id perhaps reused
         batch.boundary = when + self.extent
         if batch.groups.n == 0:
             if not self.in_blocks:

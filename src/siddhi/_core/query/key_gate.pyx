@@ -225,7 +225,7 @@ cdef class KeyGate(GroupWatcher):
         return self.keys.read(self.groups.keys, reader)
 
     def renew(self):
-        """All keys that may be dropped are as if they had been used now, in the order of their slots."""
+        """All keys that may be dropped are as if they had been used now, in the order of their group ids."""
         cdef uint32_t group_id
         cdef int64_t now = now_ms(&self.app.frame)
         if self.groups is None:

@@ -1,6 +1,6 @@
 """Partitions: the keys of a partition, and the receivers that give events their key.
 
-The operators inside a partition exist once. A key is a slot: FrameC.partition tells them whose state to use, for the
+The operators inside a partition exist once. Each key has an id: FrameC.partition tells them whose state to use, for the
 time an event of that key, and all that follows from it, is processed.
 """
 
@@ -24,13 +24,13 @@ cdef int64_t NEVER = -(<int64_t> 1 << 62)    # when a key was seen that is kept 
 
 @cython.final
 cdef class PartitionKeys(Processor):
-    """The keys of one partition, their slots, and when each was last seen.
+    """The keys of one partition, their ids, and when each was last seen.
 
     Args:
         app: the app's context.
         type: TypeCode of the keys.
-        make_state: ``fn(slot)``, called when a key is met for the first time.
-        drop_state: ``fn(slot)``, called when a key is purged.
+        make_state: ``fn(partition id)``, called when a key is met for the first time.
+        drop_state: ``fn(partition id)``, called when a key is purged.
         purge_interval_ms, idle_period_ms: how often keys are looked over, and how long one may be idle; 0: never.
     """
 
@@ -38,7 +38,7 @@ cdef class PartitionKeys(Processor):
     cdef int type
     cdef object make_state_of
     cdef object drop_state_of
-    cdef int64_t* seen                 # [capacity] by slot, ms; kept only where keys are purged
+    cdef int64_t* seen                 # [capacity] by partition id, ms; kept only where keys are purged
     cdef Py_ssize_t capacity
     cdef int64_t interval
     cdef int64_t idle
@@ -46,7 +46,7 @@ cdef class PartitionKeys(Processor):
     cdef int64_t due                   # when it fires, ms
     cdef readonly long long purged     # keys forgotten because they were idle
     cdef KeyLimit limit                # or None
-    cdef list working                  # limited: slots whose events are at work, innermost last
+    cdef list working                  # limited: partition ids whose events are at work, innermost last
 
     def __init__(self, AppContext app not None, int type, make_state not None, drop_state not None,
                  int64_t purge_interval_ms=0, int64_t idle_period_ms=0):
@@ -230,7 +230,7 @@ cdef class PartitionUses(Processor):
         return self.keys.limit.read(self.keys.keys, reader)
 
     def renew(self):
-        """All keys are as if they had been used now, in the order of their slots."""
+        """All keys are as if they had been used now, in the order of their partition ids."""
         cdef uint32_t partition_id
         self.keys.limit.clear()
         for partition_id in range(self.keys.keys.id_bound()):

@@ -1,9 +1,9 @@
 # Base of the output rate limiters.
 #
-# A limiter has one state per partition slot and one cell per group slot; without group by the partition slot takes the
+# A limiter has one state per partition id and one cell per group id; without group by the partition id takes the
 # place of the group's. The cells a partition has something in are linked in order of first appearance. Records come
 # from the selection with one reference, so whatever waits here may be linked through `next`; with group by they carry
-# their group as EventC.group (slot + 1), which is taken off before they go on.
+# their group as EventC.group (group id + 1), which is taken off before they go on.
 
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 
@@ -27,7 +27,7 @@ cdef struct GroupCellC:
     EventC* latest
     int64_t value
     int64_t shown                  # the last picture it was in
-    uint32_t previous              # slot + 1 of the linked neighbours, 0: none
+    uint32_t previous              # group id + 1 of the linked neighbours, 0: none
     uint32_t following
     uint8_t linked
     uint8_t pinned                 # its group has events on their way from the selection to the limiter
@@ -39,22 +39,22 @@ cdef class LimiterState:
     cdef int64_t count
     cdef int64_t due               # of the tick on its way, or of one not later than the next, ms
     cdef bint resting              # there was nothing to hand out: no tick is on its way until something is held again
-    cdef uint32_t first            # slot + 1 of the linked cells' ends, 0: none
+    cdef uint32_t first            # group id + 1 of the linked cells' ends, 0: none
     cdef uint32_t last
 
 cdef class Limiter(RateLimiter):
     cdef readonly EventPool pool
     cdef bint grouped
     cdef int64_t period            # ms between ticks, 0: none
-    cdef list states               # LimiterState by partition slot, or None
-    cdef GroupCellC* cells         # [capacity] by group slot
+    cdef list states               # LimiterState by partition id, or None
+    cdef GroupCellC* cells         # [capacity] by group id
     cdef uint32_t capacity
     cdef LimitedGroups groups      # where groups may vanish while they have something here, else None
     cdef bint judges               # having is the limiter's: events it refuses come too, marked (EventC.stamp)
     cdef bint repeats              # it has something to say at every tick, also where nothing comes
     cdef Executor having
-    cdef list pins                 # slots pinned since the last chunk came
-    cdef set awaited               # partition slots whose states are to be read from a snapshot
+    cdef list pins                 # group ids pinned since the last chunk came
+    cdef set awaited               # partition ids whose states are to be read from a snapshot
     cdef LimiterState current_state(self)
     cdef uint32_t group_of(self, EventC* event) except? 0xfffffffe
     cdef int begin_anew(self, uint32_t group_id) except -1

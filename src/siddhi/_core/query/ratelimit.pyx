@@ -15,7 +15,7 @@ from siddhi._core.runtime.context cimport AppContext, next_tick, next_tick_of, p
 @cython.no_gc_clear
 @cython.final
 cdef class LimiterState:
-    """What a limiter knows of one partition slot."""
+    """What a limiter knows of one partition id."""
 
     def __cinit__(self, EventPool pool not None):
         self.pool = pool
@@ -79,7 +79,7 @@ cdef class Limiter(RateLimiter):
         self.start()
 
     cdef int order_tick(self, LimiterState state) except -1:
-        """Order the first tick of the current partition slot."""
+        """Order the first tick of the current partition id."""
         if self.period == 0:
             return 0
         if self.app.frame.playback and self.app.frame.clock == 0:
@@ -92,7 +92,7 @@ cdef class Limiter(RateLimiter):
         cdef EventChunk out
         cdef LimiterState state = self.current_state()
         if state is None or state.due != when:
-            return 0  # of a key that was dropped, its slot perhaps used again, or done by an event that came before
+            return 0  # of a key that was dropped, its partition id perhaps reused, or done by an event that came before
         if when == FIRST_INSTANT:
             state.due = now_ms(&self.app.frame) + self.period
             return self.app.schedule(self, state.due, self.app.frame.partition)
@@ -204,7 +204,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef inline uint32_t group_of(self, EventC* event) except? 0xfffffffe:
-        """The slot of an event's cell; takes the group off the event."""
+        """The group id of an event's cell; takes the group off the event."""
         cdef uint32_t group_id = event.group - 1 if self.grouped else self.app.frame.partition
         event.group = 0
         if group_id >= self.capacity:
@@ -266,7 +266,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef int forget(self, LimiterState state) except -1:
-        """Forget everything of a partition slot but its ticks."""
+        """Forget everything of a partition id but its ticks."""
         state.count = 0
         chunk_release(&state.buffered, self.pool)
         while state.first:
@@ -387,7 +387,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef bint is_of(self, uint32_t group_id, uint32_t partition) noexcept:
-        """Whether a cell may be one of a partition slot."""
+        """Whether a cell may be one of a partition id."""
         if not self.grouped:
             return group_id == partition
         if self.groups is None:
@@ -449,7 +449,7 @@ cdef int write_chunk(EventChunk* chunk, SnapshotWriter writer, EventPool pool) e
 
 
 cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool, uint32_t n_slots) except -1:
-    """Append the events that were written; their groups have slots below n_slots."""
+    """Append the events that were written; their group ids are below n_slots."""
     cdef EventC** events = NULL
     cdef Py_ssize_t i, n = reader.get_events(pool, &events)
     for i in range(n):
@@ -466,7 +466,7 @@ cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool, ui
 
 
 cdef class LimitedGroups(GroupBy):
-    """Groups whose slot stays theirs while a limiter keeps something of them."""
+    """Groups that keep their id while a limiter holds something of them."""
 
     def set_limiter(self, Limiter limiter not None):
         """Name the limiter."""

@@ -41,9 +41,9 @@ cdef class Selector(Processor):
     cdef bint late
     cdef bint by_column                  # one column need not know of the others: rows may be selected column by column
     cdef EventC* last                    # mode LAST
-    cdef EventC** last_of_group          # mode LAST_PER_GROUP, by slot
+    cdef EventC** last_of_group          # mode LAST_PER_GROUP, by group id
     cdef Py_ssize_t group_capacity
-    cdef uint32_t* order                 # slots by first kept appearance in the chunk
+    cdef uint32_t* order                 # group ids by first kept appearance in the chunk
     cdef Py_ssize_t n_order
     cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
     cdef readonly QueryOutput output

@@ -147,14 +147,14 @@ cdef class Selector(Processor):
         return emit_one(self.output, out)
 
     cdef inline uint32_t enter(self, EventC* event) except? 0xfffffffe:
-        """Tell the frame about an event and its group; returns the group's slot."""
+        """Set the frame's event type and group; return the group id."""
         cdef FrameC* frame = &self.app.frame
         frame.type = event.type
         frame.group = group_in(self.groups, event, frame) if self.groups is not None else frame.partition
         return frame.group
 
     cdef inline EventC* aggregate_event(self, EventC* event, uint32_t* group_id) except? NULL:
-        """Aggregate an event; return its output record, or NULL, and the id of its group."""
+        """Aggregate an event; return the output event, or NULL, and the group id."""
         cdef EventC* out = NULL
         group_id[0] = self.enter(event)
         if (self.wants_current if event.type == CURRENT else self.wants_expired) and is_needed(self.output):

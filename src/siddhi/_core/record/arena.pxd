@@ -1,6 +1,6 @@
-# Memory in large pieces, for pools and tables. Where many records lie all over the memory, finding out where a page is costs
-# as much as reading it; of large pages the processor remembers 512 times as much. A piece of more than half of such a
-# page begins with one and ends with one, and the system is asked to make it of them; whether it does is its own affair.
+# Arenas: memory in large blocks, for pools and tables. With records spread over much memory, a TLB miss costs as much as
+# the read itself; huge pages let the TLB cover 512 times as much. An arena of more than half a huge page is aligned to
+# and sized in huge pages, and madvise() asks the kernel for them. The kernel may decline.
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memcpy
@@ -15,7 +15,7 @@ cdef extern from *:
 
     #define SIDDHI_LARGE_PAGE ((size_t) 1 << 21)
 
-    /* Uninitialised, from the beginning of a cache line on where the system can do that; NULL: out of memory. */
+    /* Return uninitialised memory, aligned to a cache line where the platform allows. NULL: out of memory. */
     static inline void *siddhi_allocate_arena(size_t bytes) {
     #if defined(_WIN32)
         return malloc(bytes);
@@ -34,7 +34,7 @@ cdef extern from *:
     #endif
     }
 
-    /* Memory that will be large and is not touched yet. */
+    /* Ask for huge pages in memory that has not been touched yet. */
     static inline void siddhi_advise_large(void *memory, size_t bytes) {
     #if !defined(_WIN32) && defined(MADV_HUGEPAGE)
         size_t first = ((size_t) memory + SIDDHI_LARGE_PAGE - 1) / SIDDHI_LARGE_PAGE * SIDDHI_LARGE_PAGE;
@@ -61,7 +61,7 @@ cdef extern from *:
     void advise_large "siddhi_advise_large" (void* memory, size_t bytes) noexcept
 
 cdef inline void* enlarge(void* memory, size_t used, size_t bytes) noexcept:
-    """As PyMem_Realloc, of which `used` bytes are kept; what becomes large is made of large pages. NULL: as it was."""
+    """Reallocate, keeping the first `used` bytes; large blocks get huge pages. NULL: out of memory, no change."""
     cdef void* larger
     if bytes < <size_t> (2 * LARGE_PAGE):
         return PyMem_Realloc(memory, bytes)
@@ -74,5 +74,5 @@ cdef inline void* enlarge(void* memory, size_t used, size_t bytes) noexcept:
     return larger
 
 cdef inline Py_ssize_t next_arena_size(Py_ssize_t records, Py_ssize_t record_bytes) noexcept:
-    """Records of the arena that follows one of this many: twice as many, until they fill a large page."""
+    """Return how many records the next arena holds: twice as many, until they fill a huge page."""
     return max(records, min(2 * records, LARGE_PAGE // record_bytes))

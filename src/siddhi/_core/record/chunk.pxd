@@ -12,7 +12,7 @@ cdef inline void chunk_clear(EventChunk* chunk) noexcept:
     chunk.tail = NULL
 
 cdef inline void chunk_append(EventChunk* chunk, EventC* event) noexcept:
-    """Put an event that is in no chunk at the end; the chunk takes over the caller's ownership."""
+    """Append an event that is in no chunk; the chunk takes over the caller's reference."""
     event.next = NULL
     if chunk.tail is NULL:
         chunk.head = event
@@ -21,7 +21,7 @@ cdef inline void chunk_append(EventChunk* chunk, EventC* event) noexcept:
     chunk.tail = event
 
 cdef inline EventC* chunk_pop(EventChunk* chunk) noexcept:
-    """Take the first event out (NULL when empty); the caller owns it."""
+    """Remove the first event (NULL when empty); the caller owns it."""
     cdef EventC* event = chunk.head
     if event is not NULL:
         chunk.head = event.next

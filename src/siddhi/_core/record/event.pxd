@@ -1,8 +1,8 @@
 # The record of an event, its pool, and the typed view of its cells. Layout in include/siddhi/event.h.
 #
-# Ownership: acquire() hands out a record with refs == 1; whoever keeps it beyond the call that gave it to him adds a
-# reference (retain) and gives it back later (release). Object cells of a record own their objects, unless the record is
-# BORROWED. Invariant of the free list: object cells are NULL, refs == 0.
+# Ownership: acquire() returns a record with refs == 1. A callee that stores the record must retain it and release it
+# later. Object cells own their objects, unless the record is BORROWED. Invariant of the free list: object cells are
+# NULL, refs == 0.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XINCREF
@@ -72,22 +72,22 @@ cdef RecordBudget current_budget()
 cdef class EventPool:
     cdef readonly Layout layout      # of its records; streams of equal types share a pool, whatever the names
     cdef EventC* free
-    cdef int n_objects               # the layout's, at hand
+    cdef int n_objects               # copies of the layout's fields
     cdef int* objects
     cdef void** arenas
     cdef Py_ssize_t n_arenas
     cdef Py_ssize_t record_bytes
     cdef Py_ssize_t arena_records
     cdef readonly Py_ssize_t capacity
-    cdef readonly Py_ssize_t alive   # records handed out and not yet given back
+    cdef readonly Py_ssize_t alive   # records acquired and not yet released
     cdef int grow(self) except -1
     cdef void recycle(self, EventC* event) noexcept
     cdef void own(self, EventC* event) noexcept
-    cdef int borrow_block(self, EventC** events, Py_ssize_t n) except -1     # BORROWED ones; on failure none is handed out
+    cdef int borrow_block(self, EventC** events, Py_ssize_t n) except -1     # BORROWED records; on failure none is acquired
     cdef void release_block(self, EventC** events, Py_ssize_t n) noexcept
 
 cdef inline EventC* acquire(EventPool pool) except NULL:
-    """A record with refs == 1, type CURRENT, object cells NULL; the caller writes null words and cells."""
+    """Return a record with refs == 1, type CURRENT, object cells NULL; the caller writes null words and cells."""
     cdef EventC* event = pool.free
     if event is NULL:
         pool.grow()
@@ -102,13 +102,13 @@ cdef inline EventC* acquire(EventPool pool) except NULL:
     return event
 
 cdef inline void retain(EventPool pool, EventC* event) noexcept:
-    """Add an owner. A borrowed record takes its objects over first."""
+    """Add a reference. A borrowed record first takes ownership of its objects."""
     if event.flags & BORROWED:
         pool.own(event)
     event.refs += 1
 
 cdef inline void release(EventPool pool, EventC* event) noexcept:
-    """Release one reference; the last one returns the record to its pool."""
+    """Remove a reference; the last one returns the record to its pool."""
     event.refs -= 1
     if event.refs == 0:
         pool.recycle(event)
@@ -117,9 +117,9 @@ cdef object cell_to_python(const EventC* event, int word, uint64_t bit, int cell
 cdef object event_to_tuple(const EventC* event, Layout layout)
 cdef int cell_from_python(EventC* event, Layout layout, int position, object value) except -1
 
-# --- Copies of records within their pool, for those who change an event that somebody else may still hold.
+# --- Copies of records within their pool, for callers that change an event others may still hold.
 cdef inline EventC* copy_event(EventPool pool, const EventC* event) except NULL:
-    """A record with the same type, timestamp and cells; the caller owns it. What a selector remembered stays behind."""
+    """Return a record with the same type, timestamp and cells; the caller owns it. EventC.group is not copied."""
     cdef EventC* copy = acquire(pool)
     cdef int i
     copy.type = event.type
@@ -130,7 +130,7 @@ cdef inline EventC* copy_event(EventPool pool, const EventC* event) except NULL:
     return copy
 
 cdef inline EventC* own_event(EventPool pool, EventC* event) except NULL:
-    """The event as one that only the caller holds, for his reference to it: itself, or a copy."""
+    """Exchange the caller's reference for one to an event that nothing else holds: the same event, or a copy."""
     cdef EventC* copy
     if event.refs == 1:
         return event

@@ -1,4 +1,4 @@
-"""Pools of event records over arenas, and the way between cells and Python values."""
+"""Pools of event records over arenas, and conversion between cells and Python values."""
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact, PyFloat_FromDouble
@@ -23,8 +23,8 @@ cdef extern from "Python.h":
 cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
 
-# The debug build fills what goes back to a pool with 0xDB and stops the process at once where an event is given back
-# twice. References stay at 1 meanwhile: a second release then comes by here again, and is seen.
+# The debug build fills released records with 0xDB and aborts the process on a double release. A released record keeps
+# refs at 1, so that a second release gets here again and is detected.
 cdef extern from *:
     """
     #ifdef SIDDHI_DEBUG
@@ -57,7 +57,7 @@ cdef object index_of = operator.index
 
 _NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", BOOL: "bool", OBJECT: "object"}
 
-# An arena starts small, so that an app of a thousand queries stays small, and the next ones double up to this many bytes.
+# The first arena of a pool is small, so that an app of a thousand queries stays small; the following ones double in size.
 cdef Py_ssize_t FIRST_ARENA_RECORDS = 16
 
 
@@ -107,7 +107,7 @@ cdef class Layout:
         return position >> 6
 
 
-cdef dict _pools = {}                  # addresses of the pools there are, and what they may take
+cdef dict _pools = {}                  # addresses of the existing pools
 cdef object _budget = ContextVar("siddhi record budget", default=None)
 
 
@@ -115,12 +115,12 @@ cdef object _budget = ContextVar("siddhi record budget", default=None)
 cdef class RecordBudget:
     """Limit of the memory that the records of an app, and the lists of records in counting states, may take together.
 
-    The pools that are made inside ``with budget:`` share it. The first arena of a pool is granted in any case, unless the
-    budget is 0: what a window holds could not be released where it had left no record for the output.
+    Pools made inside ``with budget:`` share it. The first arena of a pool is always granted, unless the budget is 0:
+    without a record for its output, a full window could not release its events.
 
     Args:
         most: bytes.
-        message: of the MemoryError that is raised where there are no more.
+        message: of the MemoryError raised when the budget is exhausted.
     """
 
     def __init__(self, most, str message not None):
@@ -136,7 +136,7 @@ cdef class RecordBudget:
         self.token = None
 
     cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes, bint is_first) except -1:
-        """Take room for so many records, or for fewer."""
+        """Reserve memory for `records` records, or for as many as fit."""
         if not is_first or self.most == 0:
             records = min(records, (self.most - self.taken) // record_bytes)
         if records < 1:
@@ -160,17 +160,17 @@ cdef RecordBudget current_budget():
 
 
 def live_events():
-    """Events that are alive in the pools of this process: in windows and tables, on their way, or held by callers."""
+    """Return the number of live events in this process: in windows and tables, in processing, or held by callers."""
     return sum([(<EventPool> <void*> <size_t> address).alive for address in _pools])
 
 
 def live_pools():
-    """How many pools there are in this process; those of an app go with it."""
+    """Return the number of pools in this process; those of an app are freed with it."""
     return len(_pools)
 
 
-# no_gc: its only reference is the layout. Were it cleared by a collection, records given back after that would find
-# their object cells by a freed list.
+# no_gc: the only reference is the layout. If a collection cleared it, records released afterwards would find their object
+# cells through a freed array.
 @cython.no_gc
 @cython.final
 cdef class EventPool:
@@ -234,7 +234,7 @@ cdef class EventPool:
             for i in range(self.n_objects):
                 cell = &event.body[self.objects[i]]
                 value = <PyObject*> cell[0]
-                # The cell is emptied first: the object's last breath may run Python code.
+                # The cell is cleared first: the object's finaliser may run Python code.
                 cell[0] = 0
                 Py_XDECREF(value)
         siddhi_poison(event, self.layout.words, self.layout.width, self.layout.codes)
@@ -294,7 +294,7 @@ cdef class EventPool:
 
 
 cdef object cell_to_python(const EventC* event, int word, uint64_t bit, int cell, int code):
-    """The value of a cell as a new Python object."""
+    """Return the value of a cell as a new Python object."""
     cdef const CellC* value
     if event.body[word] & bit:
         return None
@@ -313,7 +313,7 @@ cdef object cell_to_python(const EventC* event, int word, uint64_t bit, int cell
 
 
 cdef object event_to_tuple(const EventC* event, Layout layout):
-    """All cells as a tuple."""
+    """Return all cells as a tuple."""
     cdef int i
     cdef object value, row = PyTuple_New(layout.width)
     for i in range(layout.width):
@@ -391,7 +391,7 @@ cdef int cell_from_python(EventC* event, Layout layout, int position, object val
             refuse(layout, position, value, "it is out of range")
     elif code == BOOL:
         if not PyBool_Check(value):
-            # numpy's bool is not a bool, and says what it is by name only.
+            # numpy's bool is not a bool and is recognised by its name only.
             if type(value).__name__ not in ("bool", "bool_"):
                 refuse(layout, position, value, f"it is a {type(value).__name__}")
         cell.i = 1 if value else 0

@@ -1,4 +1,4 @@
-# Text as numbers, by Java's grammar. A reader returns 1 and writes the number, or 0 where the text holds none of it.
+# Text as numbers, by Java's grammar. A parser returns 1 and writes the number, or 0 if the text is not a number.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
@@ -9,15 +9,15 @@ cdef int parse_long(str text, int64_t* out) noexcept
 cdef int parse_float(str text, float* out) except -1
 cdef int parse_double(str text, double* out) except -1
 
-# The float nearest to the number that `text` spells, given the double nearest to it.
+# Return the float nearest to the number in `text`, given the double nearest to it.
 cdef float round_to_float(double value, const char* text, Py_ssize_t length) except? -1.0
 
-# --- Numbers and objects as Java writes them. Doubles and floats: the shortest digits that identify the value, at least one
+# --- Numbers and objects as Java prints them. Doubles and floats: the shortest digits that identify the value, at least one
 # digit after the point, `d.dddEn` from 10^7 up and below 10^-3.
 cdef str text_of_double(double value)
 cdef str text_of_float(float value)
 cdef str text_of_object(object value)      # nested lists, sets and maps; exceptions as `message : ...`
 
-# --- The order in which a Java HashMap walks text keys: by (hash & (table size - 1), order of insertion).
+# --- Iteration order of a Java HashMap over text keys: by (hash & (table size - 1), order of insertion).
 cdef uint32_t hash_of_key(const EventC* event, Layout layout, tuple positions) except? 0xffffffff
 cdef uint32_t table_size(Py_ssize_t most) noexcept

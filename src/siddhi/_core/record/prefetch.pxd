@@ -1,10 +1,10 @@
-# Asking for memory before it is needed. Where many records lie all over the memory, waiting for it costs more than all the
-# rest. The events of a block are known beforehand, so that what they will need can be asked for while others are at work.
+# Prefetching. With records spread over much memory, cache misses cost more than everything else. The events of a block
+# are known beforehand: the memory that the next ones need is prefetched while the current one is processed.
 
 cdef extern from *:
     """
     #if defined(__x86_64__) && defined(__GNUC__)
-    /* For writing: everything that is fetched is changed. Where a processor does not know it, it is not an operation. */
+    /* Prefetch for writing: every prefetched line is changed. Processors without the instruction ignore it. */
     #define SIDDHI_PREFETCH(place) __asm__ volatile ("prefetchw %0" : : "m" (*(const char *) (place)))
     #elif defined(__GNUC__) || defined(__clang__)
     #define SIDDHI_PREFETCH(place) __builtin_prefetch(place)
@@ -15,4 +15,4 @@ cdef extern from *:
     void prefetch_line "SIDDHI_PREFETCH" (const void* place) noexcept nogil
 
 cdef enum:
-    PREFETCH_MIN_SIZE = 4096          # fewer records than this stay in the cache by themselves
+    PREFETCH_MIN_SIZE = 4096          # records; fewer stay in the cache by themselves

@@ -1,6 +1,6 @@
 # What all operators of one app share: frame, lock, clock and timers.
 #
-# Timers are a binary heap ordered by (due time, step, partition slot, order of scheduling). They fire when the clock
+# Timers are a binary heap ordered by (due time, step, partition id, order of scheduling). They fire when the clock
 # reaches them: in playback when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking
 # costs one comparison. Where an event moves the clock over several, they all run at the new time: step by step in the
 # order the steps were built (that of the text), those of one step in time order. With exact timers each runs at its own
@@ -19,16 +19,16 @@ from siddhi._core.runtime.lock cimport AppLock
 # it: the event that began it is given to the error handling of its stream, once.
 
 cdef enum:
-    UNCHECKED_DEPTH = 32                   # sends inside one another before each of them looks whether there is room
-    MAX_DEPTH = 10_000             # sends inside one another
+    UNCHECKED_DEPTH = 32                   # nested sends before each of them checks the stack
+    MAX_DEPTH = 10_000             # nested sends
 
 cdef class Timed:
     cdef readonly unsigned long long rank        # order in which steps were built
-    # `when` is the due time in ms; FrameC.partition is set to the slot the timer was scheduled for.
+    # `when` is the due time in ms; FrameC.partition is set to the id the timer was scheduled for.
     cdef int on_timer(self, int64_t when) except -1
-    # Give up what a failed chunk left behind; an exception may be set and stays so.
+    # Discard what a failed chunk left behind; an exception may be set and stays set.
     cdef void abort(self) noexcept
-    # Nothing waits for the timers of a partition slot: as long as no event comes, they put out nothing.
+    # The timers of a partition id have nothing to emit as long as no event comes.
     cdef bint is_idle(self, uint32_t partition) noexcept
 
 cdef class FaultSink:
@@ -41,11 +41,11 @@ cdef struct TimerC:
     void* target                   # a Timed, owned
     uint32_t partition
 
-cdef struct ClockMoveC:                # how far those timers have come that one move of the playback clock makes due
+cdef struct ClockMoveC:                # progress of the timers that one move of the playback clock makes due
     int64_t since                  # the clock before the move
-    int64_t goal                   # the clock behind it
-    unsigned long long rank        # of the step furthest behind of those that had a turn, 0: none had
-    int64_t when                   # its timer furthest behind: due time and partition slot
+    int64_t goal                   # the clock after it
+    unsigned long long rank        # of the last step in order whose timer has fired, 0: none
+    int64_t when                   # its last timer: due time and partition id
     uint32_t partition
 
 cdef class AppContext:
@@ -53,36 +53,36 @@ cdef class AppContext:
     cdef readonly AppLock lock
     cdef readonly str name
     cdef public object on_error            # fn(exception, origin: str, events: list[Event])
-    cdef public object wake                # fn(): the earliest due time moved forward (live mode)
-    cdef public unsigned long long timer_errors    # that a thread that moves the app's time has survived
+    cdef public object wake                # fn(): the earliest due time has moved forward (live mode)
+    cdef public unsigned long long timer_errors    # errors that a clock thread has survived
     cdef readonly bint running
     cdef TimerC* timers
     cdef Py_ssize_t n_timers
     cdef Py_ssize_t timer_capacity
     cdef uint64_t timer_order
     cdef ClockMoveC clock_move
-    cdef readonly bint exact               # playback: a timer runs at its own time, not at that of the event behind it
+    cdef readonly bint exact               # playback: a timer runs at its own time, not at that of the next event
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
-    cdef object interrupt                  # a KeyboardInterrupt that is put off, see put_off()
+    cdef object interrupt                  # a deferred KeyboardInterrupt, see defer_interrupt()
     cdef unsigned long long wiring         # counts changes of what operators answered in bind_blocks()
     cdef int binding                       # streams that are being bound, each fed by the one before
-    cdef list batch_callbacks              # those that have something to deliver then
-    cdef int depth                         # sends that are inside one another now
-    cdef int depth_limit                          # beyond it each send asks dive(); 0: the next outermost one does, too
-    cdef bint depth_exceeded                      # it went too deep: every send fails until the outermost one has ended
-    cdef bint closed                       # shut down: no timers any more
+    cdef list batch_callbacks              # those with output to deliver at the end of the batch
+    cdef int depth                         # nested sends
+    cdef int depth_limit                   # each deeper send calls check_depth(); 0: the next outermost one does, too
+    cdef bint depth_exceeded               # limit exceeded: every send fails until the outermost one has ended
+    cdef bint closed                       # shut down: no more timers
     cdef public int64_t most_ticks         # of one periodic timer in one move of the clock, see left_out()
     cdef unsigned int n_fired
-    cdef int64_t reported_goal                   # the move of which the log knows that ticks were left out
+    cdef int64_t reported_goal                   # the clock move for which skipped ticks were logged
     cdef readonly dict meters              # (kind, name, operation) -> OperationMeter
     cdef readonly bint measuring
-    cdef list retired                      # junctions that tidy up when no delivery is on its way
+    cdef list retired                      # junctions to clean up when no delivery is running
     cdef int check_depth(self, str stream) except -1
-    cdef bint has_room(self) except -1                      # for a block to go on
-    cdef bint passes_on(self, object error) except -1       # it is not for this send to handle it
+    cdef bint has_room(self) except -1                      # stack for a block to be processed further
+    cdef bint passes_on(self, object error) except -1       # an outer send has to handle it
     cdef int reset_depth(self) except -1
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
-    # Up to which time a step at the current partition slot had its turn with timers, had it set any.
+    # The time up to which timers of a step at the current partition id would have fired.
     cdef int64_t had_turns(self, Timed step) noexcept
     cdef void take_turn(self, const TimerC* timer) noexcept
     cdef int fire(self, int64_t now, int64_t since) except -1
@@ -97,10 +97,10 @@ cdef class AppContext:
     cdef int raise_deferred(self) except -1
     cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1
     cdef int warn_left_out(self, int64_t since, object timer, int64_t first) except -1
-    cdef int report(self, object origin, object events) except -1   # handle the exception that is set
+    cdef int report(self, object origin, object events) except -1   # handle the current exception
 
 cdef inline int advance(AppContext app, int64_t timestamp) except -1:
-    """Playback: move the clock forward (never back) and fire what is due. A time before it does neither."""
+    """Playback: move the clock forward, never back, and fire due timers. An earlier time does nothing."""
     if timestamp < app.frame.clock:
         return 0
     if app.n_timers and app.timers[0].when <= timestamp:
@@ -109,26 +109,26 @@ cdef inline int advance(AppContext app, int64_t timestamp) except -1:
     return 0
 
 cdef inline bint is_far(AppContext app, int64_t due, int64_t period) noexcept:
-    """Whether the current move of the clock makes `most_ticks` of a timer due behind the one at `due`."""
+    """Return whether the current clock move makes `most_ticks` of a timer due after the one at `due`."""
     return due < app.clock_move.goal and period > 0 and (
         <uint64_t> app.clock_move.goal - <uint64_t> due) // <uint64_t> period >= <uint64_t> app.most_ticks
 
 cdef inline int64_t left_out(AppContext app, int64_t due, int64_t period) except? -1:
-    """By how many ms, whole periods, a periodic timer goes on behind `due`.
+    """Return by how many ms, in whole periods, a periodic timer skips ahead of `due`.
 
-    However far the clock moves, every tick is run: the results are those of a clock that moves in small steps. But where
-    one move makes more than `most_ticks` of a timer due, only the last ones of them are run, and the log says so: that is
-    a wrong timestamp, or a computer that was switched off."""
+    Every tick runs however far the clock moves, so that results equal those of a clock in small steps. If one move makes
+    more than `most_ticks` of a timer due, because of a wrong timestamp or a suspended computer, only the last ones run,
+    and a warning is logged."""
     return app.leave_out(due, period) if is_far(app, due, period) else 0
 
 cdef inline int64_t next_tick_of(AppContext app, int64_t when, int64_t period) except? -1:
-    """The tick of a periodic timer that comes behind the one of `when`."""
+    """Return the tick of a periodic timer after the one at `when`."""
     cdef int64_t due = later(when, period)
     return due + left_out(app, due, period)
 
 cdef inline FrameC save_frame(AppContext app) noexcept:
-    """Return the frame of the running chunk, for an entry from inside it (a function or callback that sends). It starts
-    like one from outside; put_frame_back() restores the frame of the running chunk."""
+    """Save and clear the frame for a nested entry (a function or callback that sends), which starts like one from
+    outside. restore_frame() brings the frame back."""
     cdef FrameC frame = app.frame
     app.frame.slots = NULL
     app.frame.output = NULL
@@ -144,28 +144,27 @@ cdef inline void restore_frame(AppContext app, const FrameC* frame) noexcept:
     app.frame.clock = clock
     app.frame.playback = playback
 
-# Let an event of a chunk fail without those behind it.
+# Let one event of a chunk fail without the events after it.
 cdef int fault_alone(FaultSink source, object error, EventC* event) except -1
 
-cdef int leave() except -1         # propagate the exception that is set
+cdef int leave() except -1         # re-raise the current exception
 
-# --- Ticks of a fixed period, as snapshots bring them back.
+# --- Ticks of a fixed period after a restore.
 cdef enum:
-    TICKS_IN_A_ROW = 1000          # of a step that has nothing to say; then it passes over the rest
+    TICKS_IN_A_ROW = 1000          # of a step without output; then it skips the rest
 
 cdef inline int64_t passed_over(int64_t due, int64_t now, int64_t period) noexcept:
-    """Where a step that has nothing to say goes on: with the tick that is due, or the last one by now if that is far."""
+    """Return the tick at which a step without output continues: the due one, or the last one by now if that is far."""
     return due if due > now or (now - due) // period <= TICKS_IN_A_ROW else now - (now - due) % period
 
 cdef inline int64_t next_tick(AppContext app, Timed step, int64_t due, int64_t period) noexcept:
-    """Where a step that rested goes on, for the current partition slot: with the first tick, of those every period from
-    `due` on, that it would not have had yet. What wakes it may follow from a timer of a step in front of it: then its
-    own tick at this instant is still to come."""
+    """Return the tick at which an idle step continues for the current partition id: the first one, every period from
+    `due` on, that has not fired yet. If a timer of an earlier step woke it, its own tick at this time is still to come."""
     cdef int64_t had = app.had_turns(step)
     return due if due > had else had + period - (had - due) % period
 
 cdef inline int64_t restored_tick(AppContext app, int64_t due, int64_t period) except? -1:
-    """A tick that a snapshot says is on its way. By the system's clock it is no further away than a period: that clock may
+    """Return the pending tick of a snapshot. On the system's clock it is at most one period away, since that clock may
     have been set back since. In playback the clock was restored as well."""
     cdef int64_t now = now_ms(&app.frame)
     if due < EARLIEST:

@@ -392,7 +392,7 @@ cdef class AppContext:
         return skipped
 
     cdef int warn_left_out(self, int64_t since, object timer, int64_t first) except -1:
-        """Warn, once per move of the clock, that of a timer only the ticks from `first` on are run."""
+        """Warn, once per clock move, that only the ticks of a timer from `first` on are run."""
         if self.reported_goal != self.clock_move.goal:
             self.reported_goal = self.clock_move.goal
             logger.warning(
@@ -431,7 +431,7 @@ cdef class AppContext:
         return not self.depth_exceeded and siddhi_stack_has_room()
 
     cdef bint passes_on(self, object error) except -1:
-        """Whether an exception is for the outermost send to handle, as one that went too deep."""
+        """Return whether the outermost send has to handle an exception, as it does when the depth limit was exceeded."""
         if self.depth == 0:
             return False
         if not self.depth_exceeded and self.depth >= UNCHECKED_DEPTH and (
@@ -440,12 +440,12 @@ cdef class AppContext:
             self.depth_exceeded = True
             self.depth_limit = 0
         if self.depth_exceeded:
-            # Thousands of frames say no more than one.
+            # A traceback of thousands of frames is of no use.
             error.__traceback__ = None
         return self.depth_exceeded
 
     cdef int reset_depth(self) except -1:
-        """The outermost send begins, or has failed."""
+        """Reset the depth limit: the outermost send begins, or has failed."""
         self.depth_exceeded = False
         self.depth_limit = UNCHECKED_DEPTH
         if self.retired:
@@ -472,7 +472,7 @@ cdef inline bint earlier(const TimerC* a, const TimerC* b) noexcept:
 
 
 cdef void sift_down(TimerC* timers, Py_ssize_t n, TimerC timer) noexcept:
-    """Put a timer in at the root of a heap of n whose root is vacant."""
+    """Insert a timer at the vacant root of a heap of n."""
     cdef Py_ssize_t i = 0, child
     while True:
         child = 2 * i + 1

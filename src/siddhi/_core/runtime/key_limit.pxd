@@ -1,6 +1,6 @@
 # A limit on the keys of one keyed state: how many there may be, and how long one may stay unused.
 #
-# Keys are known by their slot. Those that may be dropped form a list in order of use, the oldest first, so that a use, a
+# Keys are known by their id. Those that may be dropped form a list in order of use, the oldest first, so that a use, a
 # drop and the search for the oldest cost the same whatever the number of keys. A key whose rows a window still holds is
 # not in the list: to drop it would leave rows that take away what nobody added.
 
@@ -14,7 +14,7 @@ cdef enum OnFull:
     DROP_OLDEST = 1                # the state of the oldest key makes room
     LOG = 2                        # the row is left out
 
-cdef struct UseC:                  # of a key, by slot
+cdef struct UseC:                  # of a key, by key id
     uint32_t previous              # towards the oldest; NO_ID: none
     uint32_t next
     int64_t time                   # of its last use, ms

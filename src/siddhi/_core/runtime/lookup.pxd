@@ -27,7 +27,7 @@ cdef class Searchable:
 cdef int measured_find(Searchable searchable, FrameC* frame, FoundC* found) except -1
 
 cdef inline int look_up(Searchable searchable, FrameC* frame, FoundC* found) except -1:
-    """find(), measured where somebody wants to know."""
+    """Call find(), measured while metrics are on."""
     if searchable.meter is not None and searchable.meter.on:
         return measured_find(searchable, frame, found)
     return searchable.find(frame, found)

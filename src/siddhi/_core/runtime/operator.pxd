@@ -67,7 +67,7 @@ cdef class Processor(Timed):
     cdef int prefetch(self, EventC** events, Py_ssize_t n) except -1    # these come next: load what they will need
     cdef int reset(self, int64_t timestamp) except -1
     cdef int finish(self) except -1
-    cdef int ensure(self, unsigned int partition) except -1        # make the state of a partition slot
-    cdef int drop(self, unsigned int partition) except -1          # give the state of a partition slot up
+    cdef int ensure(self, unsigned int partition) except -1        # make the state of a partition id
+    cdef int drop(self, unsigned int partition) except -1          # drop the state of a partition id
     cdef int write(self, SnapshotWriter writer) except -1
     cdef int read(self, SnapshotReader reader) except -1

@@ -87,7 +87,7 @@ cdef class Processor(Timed):
         return 0
 
     def save(self, SnapshotWriter writer not None):
-        """Write the state of all partition slots."""
+        """Write the state of all partition ids."""
         self.write(writer)
 
     def load(self, SnapshotReader reader not None):

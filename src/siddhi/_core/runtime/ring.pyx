@@ -1,4 +1,4 @@
-"""The ring of records behind sliding windows."""
+"""Ring buffers behind sliding windows and fused aggregations."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memcpy, memset
@@ -21,7 +21,7 @@ cdef int ring_grow(EventRingC* ring) except -1:
 
 
 cdef void ring_clear(EventRingC* ring, EventPool pool) noexcept:
-    """Release every event and the ring."""
+    """Release every event and the memory."""
     while ring.size:
         release(pool, ring_pop(ring))
     PyMem_Free(ring.events)
@@ -68,7 +68,7 @@ cdef int ring_show(EventRingC* ring, FoundC* found) except -1:
 # --- Rings of compact entries.
 
 cdef class CompactRings:
-    """One ring per partition slot.
+    """One ring per partition id.
 
     Args:
         stride: words of an entry.
@@ -170,6 +170,6 @@ cdef class CompactRings:
 
     @property
     def held(self):
-        """Entries of all partition slots."""
+        """Entries of all partition ids."""
         cdef unsigned int i
         return sum([self.rings[i].size for i in range(self.capacity)])

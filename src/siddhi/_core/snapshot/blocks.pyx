@@ -1,4 +1,5 @@
-"""Cuts bytes where their content says: what was cut out of one state is found again in the next, wherever it stands.
+"""Content-defined chunking: splits bytes where their content says, so that unchanged blocks recur in the next snapshot
+wherever they stand.
 
 A cut is made behind a byte where a hash of the last 64 bytes ends in zeros (the gear hash of FastCDC). Bytes that are put in
 or taken away so move the cuts around them only.
@@ -11,13 +12,13 @@ cdef enum:
     SHORTEST = 1 << 8
     LONGEST = 1 << 12
 
-# On average 1 KB behind the shortest; the upper bits are those that all of the last 64 bytes had a part in.
+# On average 1 KB after the shortest length; all of the last 64 bytes contribute to the upper bits.
 cdef uint64_t MASK = (<uint64_t> 0x3ff) << 54
 cdef uint64_t[256] GEAR
 
 
 cdef void fill_gear() noexcept:
-    # splitmix64: any numbers would do, but they must be the same in every process.
+    # splitmix64: any numbers would do if they are the same in every process.
     cdef uint64_t state = 0, mixed
     cdef int i
     for i in range(256):
@@ -31,7 +32,7 @@ fill_gear()
 
 
 def cuts(bytes data not None):
-    """Where the pieces of some bytes end, in order; the last one is the end of the bytes."""
+    """Return where the blocks of some bytes end, in order; the last one is the end of the bytes."""
     cdef const uint8_t* cursor = <const uint8_t*> PyBytes_AS_STRING(data)
     cdef Py_ssize_t start = 0, i, limit, n = PyBytes_GET_SIZE(data)
     cdef uint64_t hash

@@ -21,7 +21,7 @@ from siddhi._core.record.event cimport (
 )
 from siddhi._core.record.instant cimport EARLIEST, INT64_MIN, is_instant
 
-# Containers inside each other: as deep as this and no deeper, so that bytes from anywhere can't exhaust the C stack.
+# Limit of nested containers, so that no input can exhaust the C stack.
 cdef enum:
     MAX_DEPTH = 200
 
@@ -60,10 +60,10 @@ cdef class SnapshotWriter:
         PyMem_Free(self.data)
 
     cdef uint8_t* reserve(self, Py_ssize_t n) except NULL:
-        """The place of the next n bytes, which the caller writes."""
+        """Reserve n bytes, which the caller writes."""
         cdef Py_ssize_t needed = self.size + n, capacity
         cdef uint8_t* data
-        if needed > self.capacity or self.data is NULL:      # NULL would say that it failed
+        if needed > self.capacity or self.data is NULL:      # NULL would mean failure
             capacity = max(needed, 2 * self.capacity, 256)
             data = <uint8_t*> PyMem_Realloc(self.data, capacity)
             if data is NULL:
@@ -105,7 +105,7 @@ cdef class SnapshotWriter:
         return 0
 
     cdef int put_object(self, object value) except -1:
-        """A Python value made of built-in types; TypeError names the type of anything else."""
+        """Append a Python value of built-in types; TypeError names any other type."""
         if self.items is not None:
             return self.show(value)
         return put_nested(self, value, 0)
@@ -127,11 +127,11 @@ cdef class SnapshotWriter:
 
     @property
     def shown(self):
-        """The values put so far, where they are to be shown."""
+        """Return the values put so far, of a writer that shows a state."""
         return list(self.items)
 
     cpdef bytes getvalue(self):
-        """Everything written so far."""
+        """Return everything written so far."""
         return PyBytes_FromStringAndSize(<char*> self.data, self.size)
 
     def put(self, value):
@@ -139,7 +139,7 @@ cdef class SnapshotWriter:
         self.put_object(value)
 
     def begin(self):
-        """Begin a part that can be passed over when it is read; returns what :meth:`end` asks for."""
+        """Begin a part that a reader can skip; return the argument of :meth:`end`."""
         if self.items is not None:
             raise TypeError("what is to be shown has no parts")
         self.put_i64(0)
@@ -152,7 +152,7 @@ cdef class SnapshotWriter:
 
 
 cdef object numbers_in(const char* data, Py_ssize_t n):
-    """Return the words of a C struct, with guessed types: a huge integer is shown as a double."""
+    """Return the words of a C struct; a word that would be a huge integer is shown as a double."""
     cdef Py_ssize_t i
     cdef int64_t whole
     cdef double real
@@ -232,7 +232,7 @@ cdef int put_nested(SnapshotWriter writer, object value, int depth) except -1:
 
 @cython.final
 cdef class SnapshotReader:
-    """Takes values from a byte string, in the order they were written.
+    """Reads values from a byte string, in the order they were written.
 
     Every read raises ValueError where the bytes are not what was expected.
     """
@@ -243,7 +243,7 @@ cdef class SnapshotReader:
         self.size = PyBytes_GET_SIZE(source)
 
     cdef const uint8_t* take(self, Py_ssize_t n) except NULL:
-        """The next n bytes, which live as long as the reader."""
+        """Return the next n bytes, valid as long as the reader."""
         cdef const uint8_t* cursor
         if n < 0 or n > self.size - self.position:
             damaged(f"{n} bytes wanted at {self.position}, {self.size - self.position} left")
@@ -300,15 +300,15 @@ cdef class SnapshotReader:
         return read_events(self, pool, events)
 
     cpdef bint at_end(self):
-        """Whether everything has been read."""
+        """Return whether everything has been read."""
         return self.position == self.size
 
     def get(self):
-        """The next value written by :meth:`SnapshotWriter.put`."""
+        """Read the next value written by :meth:`SnapshotWriter.put`."""
         return self.get_object()
 
     def part(self):
-        """A reader of the next part: of what was written between ``begin`` and ``end``."""
+        """Return a reader of the next part, written between ``begin`` and ``end``."""
         cdef SnapshotReader part = SnapshotReader.__new__(SnapshotReader, self.source)
         cdef Py_ssize_t n = <Py_ssize_t> self.get_i64()
         self.take(n)
@@ -318,7 +318,7 @@ cdef class SnapshotReader:
 
 
 cdef Py_ssize_t get_count(SnapshotReader reader) except -1:
-    """A number of items to come; each takes a byte at least, so a lie is found before memory is taken for it."""
+    """Read a number of items. Each takes at least a byte, so that a wrong number is rejected before memory is allocated."""
     cdef Py_ssize_t n = reader.get_u32()
     if n > reader.size - reader.position:
         damaged(f"{n} items announced at {reader.position}, {reader.size - reader.position} bytes left")
@@ -381,7 +381,7 @@ cdef object get_nested(SnapshotReader reader, int depth):
         raise ValueError(f"snapshot is damaged: {error}") from error
 
 
-# --- the seal: what a snapshot is, checked before any of it is read
+# --- the seal: magic, version and checksum, checked before the payload is read
 
 _MAGIC = b"\x89SIDDHI\n"
 _VERSION = 2
@@ -389,16 +389,16 @@ _HEADER = struct.Struct("<8sIIQ")       # magic, version, CRC-32 of the payload,
 
 
 class TornSnapshotError(ValueError):
-    """The bytes are not those of a snapshot as it was taken."""
+    """The bytes are not a complete, unchanged snapshot."""
 
 
 def seal(bytes payload not None):
-    """A payload as a snapshot: with the format version and a checksum."""
+    """Wrap a payload as a snapshot, with the format version and a checksum."""
     return _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(payload), len(payload)) + payload
 
 
 def unseal(bytes data not None):
-    """The payload of a snapshot.
+    """Return the payload of a snapshot.
 
     Raises:
         TornSnapshotError: the bytes are not a snapshot, or a damaged one.
@@ -430,12 +430,12 @@ cdef extern from "Python.h":
     object PyUnicode_AsEncodedString(PyObject* text, const char* encoding, const char* errors)
 
 cdef enum:
-    WAS_REFUSED = 64        # in a type: a limit has refused the event
-    MIXED = 255             # in place of the one type of all events: a type for each follows
-    PLAIN = 0               # a string column: every string written out
-    DISTINCT = 1            # the distinct ones written out, then an index for each event
+    WAS_REFUSED = 64        # flag of the type: a limit has refused the event
+    MIXED = 255             # instead of the one type of all events: a type for each follows
+    PLAIN = 0               # string column: every string is written
+    DISTINCT = 1            # string column: the distinct strings, then an index for each event
     MAX_DISTINCT = 65535
-    WORTH_DISTINCT = 8      # fewer strings than this are not looked at for repetitions
+    WORTH_DISTINCT = 8      # strings; fewer are not searched for repetitions
 
 
 cdef inline bint is_null(const EventC* event, int position) noexcept:
@@ -518,7 +518,7 @@ cdef int write_nulls(SnapshotWriter writer, const EventC** events, Py_ssize_t n,
 
 cdef int write_numbers(SnapshotWriter writer, const EventC** events, Py_ssize_t n, int cell, int position,
                        int code) except -1:
-    # The bytes of a null are written as zeros: the same state gives the same snapshot.
+    # Nulls are written as zeros: equal states give equal snapshots.
     cdef Py_ssize_t i
     cdef uint8_t* out
     cdef uint64_t wide

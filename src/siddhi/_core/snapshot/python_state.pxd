@@ -2,5 +2,5 @@
 
 from siddhi._core.record.event cimport Layout
 
-cdef object plain_state(object value)                      # what a snapshot takes
-cdef object living_state(object value, Layout layout)      # and back; events get the names of the layout
+cdef object plain_state(object value)                      # a value that snapshots can store
+cdef object living_state(object value, Layout layout)      # the inverse; events get the names of the layout

@@ -1,4 +1,4 @@
-"""What users' objects hold, as values that a snapshot takes: events and deques are spelled as marked tuples."""
+"""The state of users' objects as snapshot values: events and deques become tuples with a mark."""
 
 from collections import deque
 
@@ -24,7 +24,7 @@ cdef object plain_state(object value):
         return [plain_state(item) for item in <list> value]
     if kind is tuple:
         items = tuple([plain_state(item) for item in <tuple> value])
-        # A tuple of the user's that looks like a mark is marked itself.
+        # A user's tuple that starts like a mark gets a mark itself.
         return (A_TUPLE, *items) if is_marked(value) else items
     if kind is dict:
         return {plain_state(key): plain_state(item) for key, item in (<dict> value).items()}

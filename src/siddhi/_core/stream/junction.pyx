@@ -28,7 +28,7 @@ cdef class StreamFeeder:
 
 
 cdef class TombstoneReceiver(Receiver):
-    """Holds the place of a receiver that was taken out."""
+    """Stands in for a receiver that was removed during a delivery."""
 
     cdef int receive(self, EventChunk* chunk) except -1:
         return 0
@@ -174,7 +174,7 @@ cdef class StreamJunction:
                     return self.fail(i, chunk)
                 i += 1
                 if self.changes != changes:
-                    break                  # somebody came or went: those behind are asked one by one
+                    break                  # receivers were added or removed: the following ones are called one by one
             else:
                 i = self.n
         while i < self.n:

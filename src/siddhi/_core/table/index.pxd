@@ -30,7 +30,7 @@ cdef class ValueIndex:
     cdef readonly int position
     cdef CellAtC at
     cdef KeyMap values
-    cdef ChainC* chains                # by slot of the value
+    cdef ChainC* chains                # by key id of the value
     cdef Py_ssize_t n_chains
     cdef LinkC* links                  # by row number
     cdef Py_ssize_t n_links

@@ -23,7 +23,7 @@ cdef struct RowC:
     uint64_t sequence                  # of insertion
     uint32_t previous
     uint32_t next                      # of a free number: the next free one
-    uint32_t key                       # slot of the primary key
+    uint32_t key                       # key id of the primary key
     uint32_t changed                   # composite key: its values make another key; distinct: changed since it came
 
 cdef enum:
@@ -53,7 +53,7 @@ cdef class Table:
     cdef uint32_t last
     cdef uint64_t sequence             # of the next row
     cdef KeyMap keys                   # None: no primary key
-    cdef uint32_t* numbers             # row number by slot of the key
+    cdef uint32_t* numbers             # row number by key id
     cdef Py_ssize_t n_numbers
     cdef CellAtC* key_cells
     cdef int n_key_cells

@@ -1,4 +1,4 @@
-# Base of the windows: one state per partition slot, and the ways events leave.
+# Base of the windows: one state per partition id, and the ways events leave.
 
 from libc.stdint cimport int64_t
 
@@ -10,7 +10,7 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 cdef class Window(Processor):
     cdef readonly EventPool pool
     cdef bint stamps                   # somebody can see when events expired: stamp them with the clock
-    cdef void** states                 # [capacity] by partition slot; NULL: none
+    cdef void** states                 # [capacity] by partition id; NULL: none
     cdef unsigned int capacity
     cdef Py_ssize_t state_bytes
     cdef int setup(self, Py_ssize_t state_bytes) except -1

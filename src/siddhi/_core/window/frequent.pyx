@@ -29,7 +29,7 @@ cdef struct CountedC:
 
 cdef struct FrequentStateC:
     PyObject* keys                 # KeyMap, owned
-    CountedC* counted              # [capacity] by slot of the key
+    CountedC* counted              # [capacity] by key id
     Py_ssize_t capacity
     Py_ssize_t most                # keys there were at the most
     int64_t total                  # events, dropped ones included
@@ -195,7 +195,7 @@ cdef class CountingWindow(Window):
         """Take keys out and let their latest events expire, in the order a hash map of their texts would have.
 
         That order is all over the memory. What need not follow it, taking the keys out and giving the records back, goes by
-        slot, as the events came: so those to come find one neighbour behind the other.
+        key id, as the events came: so those to come find one neighbour behind the other.
         """
         cdef Py_ssize_t i, n = self.n_gone
         cdef GoneC* gone = self.gone

@@ -41,7 +41,7 @@ cdef class EventIndex:
     cdef tuple parts               # executors of the key, over the event slots
     cdef int n_parts
     cdef readonly int slot         # where they read the event
-    cdef bint partitioned          # the partition slot is part of the key
+    cdef bint partitioned          # the partition id is part of the key
     cdef KeyMap keys
     cdef IndexEntryC* entries           # [capacity] by number
     cdef Py_ssize_t capacity

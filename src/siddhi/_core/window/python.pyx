@@ -28,7 +28,7 @@ cdef class PythonWindow(Window):
     """
 
     cdef PythonStep host
-    cdef dict keys                 # by partition slot; states only borrow them, so that the collector sees all
+    cdef dict keys                 # by partition id; states only borrow them, so that the collector sees all
     cdef bint batch
     cdef bint searchable
 

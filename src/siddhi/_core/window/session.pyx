@@ -46,7 +46,7 @@ cdef struct WakeC:
 
 cdef struct SessionStateC:
     PyObject* keys                 # KeyMap, owned
-    SessionC* sessions             # [capacity] by slot of the key
+    SessionC* sessions             # [capacity] by key id
     Py_ssize_t capacity
     WakeC* wakes                   # [wake_capacity] binary heap by due time
     Py_ssize_t n_wakes
@@ -305,7 +305,7 @@ cdef class SessionWindow(Window):
             return 0
         state = <SessionStateC*> state_of(self)
         if state is NULL or not state.waiting or state.due != when:
-            return 0  # an earlier one took its place, or of a key that was dropped, its slot perhaps used again
+            return 0  # an earlier one took its place, or of a key that was dropped, its partition id perhaps reused
         while True:
             state.waiting = False
             while state.n_wakes and state.wakes[0].due <= when:
