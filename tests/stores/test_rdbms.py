@@ -222,15 +222,15 @@ def test_a_table_that_lacks_a_column_stops_the_start(manager, file):
 @pytest.mark.parametrize(
     ("options", "attributes", "message"),
     [
-        ("", "s string", "no 'url', and the app no name"),
-        (", username = 'ann', password = 'secret'", "s string", "has 'username' but no 'url'"),
-        (", jdbc.url = 'jdbc:mysql://x:secret@y'", "s string", "has 'jdbc.url' but no 'url'"),
-        (", url = 'nonsense'", "s string", "invalid URL"),
-        (", url = 'nodb://x:secret@y/z'", "s string", "invalid URL"),
-        (", url = 'mysql+nodriver://x'", "s string", "invalid URL"),
+        ("", "s string", "has no 'url', and the app has no name"),
+        (", username = 'ann', password = 'secret'", "s string", "has the option 'username' but no 'url'"),
+        (", jdbc.url = 'jdbc:mysql://x:secret@y'", "s string", "has the option 'jdbc.url' but no 'url'"),
+        (", url = 'nonsense'", "s string", "invalid 'url' of store 'rdbms': expected a database URL"),
+        (", url = 'nodb://x:secret@y/z'", "s string", "invalid 'url' of store 'rdbms': expected a database URL"),
+        (", url = 'mysql+nodriver://x'", "s string", "invalid 'url' of store 'rdbms': expected a database URL"),
         (", url = 'sqlite://'", "s string, o object", "does not support the type object, which 'o'"),
         (", url = 'sqlite://', table.name = ' '", "s string", "'table.name' of store 'rdbms' is empty"),
-        (", url = 'sqlite://'", "a int, A int", "'a' and 'A' of table 'T' are one in SQLite"),
+        (", url = 'sqlite://'", "a int, A int", "'a' and 'A' of table 'T' are the same column in SQLite"),
     ],
 )
 def test_what_can_not_be_is_refused(manager, options, attributes, message):
@@ -261,7 +261,7 @@ def test_without_a_url_it_is_a_file_called_as_the_app(manager, tmp_path, monkeyp
 def test_a_file_that_no_file_system_can_have_is_refused_and_not_waited_for(manager, tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     app, url = ("a" * 260, "") if place == "app" else ("A", f", url = 'sqlite:///{tmp_path}/{'b' * 250}.db'")
-    with pytest.raises(SiddhiAppCreationError, match=r"has a name that is too long.* file systems allow 255") as caught:
+    with pytest.raises(SiddhiAppCreationError, match=r"is too long.* file systems allow 255") as caught:
         manager.create_siddhi_app_runtime(f"@app:name('{app}') @store(type = 'rdbms'{url}) define table T (s string);")
     assert (caught.value.code, caught.value.line) == ("E326", 1)
 
@@ -276,7 +276,7 @@ def test_without_sqlalchemy_it_is_said_what_to_install(manager, monkeypatch):
     for name in [name for name in sys.modules if name.startswith(("sqlalchemy", "siddhi.stores.rdbms"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    with pytest.raises(SiddhiAppCreationError, match="needs SQLAlchemy") as caught:
+    with pytest.raises(SiddhiAppCreationError, match="requires SQLAlchemy") as caught:
         manager.create_siddhi_app_runtime("@store(type = 'rdbms', url = 'sqlite://') define table T (s string);")
     assert caught.value.hint == "pip install 'siddhi[rdbms]'"
     assert caught.value.line == 1

@@ -153,7 +153,7 @@ def test_callbacks_that_feed_each_other_are_stopped_too() -> None:
     assert isinstance(failures[0], RecursionError)
 
 
-@pytest.mark.parametrize("asking", [0, 8])
+@pytest.mark.parametrize("n_guarded", [0, 8])
 def test_rows_of_a_batch_that_a_query_fails_with_are_not_seen_by_those_behind_it(n_guarded: int) -> None:
     # With many queries that ask for a value, events are picked for each.
     queries = "".join(f"from S[v == {i}] select v insert into V{i};" for i in range(n_guarded))

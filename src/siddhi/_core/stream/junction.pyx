@@ -266,7 +266,7 @@ cdef class StreamJunction:
         try:
             dispatch.sort_block(events, n, sorted, starts)
             for i in range(self.n):
-                list_index = dispatch.list_index[i]
+                list_index = dispatch.guards[i]
                 routed = events if list_index == -1 else sorted + starts[list_index]
                 m = n if list_index == -1 else starts[list_index + 1] - starts[list_index]
                 if self.n_failed:

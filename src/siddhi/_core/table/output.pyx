@@ -331,7 +331,7 @@ cdef class TableUpdateOrInsert(TableSink):
             raise ValueError("what is inserted comes from the table's pool")
         self.search = search
         self.assignments = assignments
-        self.overwrites = overwrites and search.key is not None and search.rest is None
+        self.overwrites = overwrites and search.key is not None and search.residual is None
         self.pending = pending
 
     cdef int act(self, EventChunk* chunk) except -1:
