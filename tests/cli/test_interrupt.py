@@ -56,7 +56,7 @@ def test_the_handler_before_comes_back() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_request_that_the_engine_hears_while_time_catches_up_is_heard_at_once() -> None:
+def test_a_request_while_time_catches_up_is_served_immediately() -> None:
     app = "@app:playback(timers = 'exact') define stream S (v int); define trigger T at every 1 sec; "
 
     def send(handler: InputHandler, time: int) -> None:

@@ -108,7 +108,7 @@ def kept(store: ErrorStore) -> list[int]:
     return [found.timestamp for found in store.load_error_entries("A")]
 
 
-def test_a_store_in_memory_keeps_ten_thousand_entries_where_nothing_is_said():
+def test_an_in_memory_store_keeps_ten_thousand_entries_by_default():
     assert InMemoryErrorStore().max_entries == 10_000
 
 

@@ -250,7 +250,7 @@ FAILING: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(("module", "name"), FAILING, ids=[f"{module.__name__}.{name}" for module, name in FAILING])
-def test_whatever_call_fails_and_how_it_is_an_error_of_siddhi_and_nothing_is_lost(
+def test_every_failing_call_raises_a_siddhi_error_and_loses_nothing(
     tmp_path: Path, call: str, module: Any, name: str
 ) -> None:
     usual = getattr(module, name)
@@ -284,7 +284,7 @@ def test_whatever_call_fails_and_how_it_is_an_error_of_siddhi_and_nothing_is_los
                 assert [store.load("A", revision) for revision in before] == [b"good", b"good"]
 
 
-def test_a_file_that_the_medium_has_lost_is_damaged_and_one_that_is_refused_is_not(
+def test_a_lost_file_is_damaged_but_an_inaccessible_one_is_not(
     store: FileSystemPersistenceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.save("A", "1__A", b"x")
@@ -359,7 +359,7 @@ def test_files_of_somebody_else_with_odd_names_are_no_revisions(
 @pytest.mark.parametrize(
     "harm", [lambda content: content[:-1], lambda content: b"!" + content[1:], lambda content: b""]
 )
-def test_what_is_read_back_otherwise_than_written_replaces_and_deletes_nothing(
+def test_a_revision_that_reads_back_differently_replaces_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[bytes], bytes]
 ) -> None:
     store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)
@@ -379,7 +379,7 @@ def test_what_is_read_back_otherwise_than_written_replaces_and_deletes_nothing(
     assert store.load("A", "1__A") == b"good"
 
 
-def test_old_revisions_that_can_not_be_deleted_are_logged_and_the_new_one_counts(
+def test_undeletable_old_revisions_are_logged_and_the_new_one_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)

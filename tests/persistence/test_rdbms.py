@@ -180,9 +180,7 @@ def test_an_old_revision_that_is_damaged_does_not_keep_new_ones_out(
 
 
 @pytest.mark.parametrize("harm", ["content = x'00'", "content = x''", "part = 1, content = content || x'00'"])
-def test_what_is_read_back_otherwise_than_written_replaces_and_deletes_nothing(
-    engine: sqlalchemy.Engine, harm: str
-) -> None:
+def test_a_revision_that_reads_back_differently_replaces_nothing(engine: sqlalchemy.Engine, harm: str) -> None:
     store = RdbmsPersistenceStore(engine, revisions_to_keep=1)
     store.save("A", "1__A", b"good")
     with engine.begin() as connection:

@@ -88,7 +88,7 @@ runtime.shutdown()
     assert output(script) == [f"{events} events of @async streams were not delivered before the app was shut down"]
 
 
-def test_a_query_that_inserts_does_not_wait_for_streams_that_feed_each_other() -> None:
+def test_an_inserting_query_does_not_wait_for_streams_in_a_cycle() -> None:
     script = f"""
 runtime = started({CIRCLE!r})
 for v in range(300):

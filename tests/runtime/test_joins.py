@@ -339,7 +339,7 @@ def test_a_key_that_fails_costs_the_pair_alone() -> None:
     assert rows == [(4, 0), (5, 0)]
 
 
-def test_ordering_snapshots_by_what_they_do_not_show_is_refused_with_its_place() -> None:
+def test_order_by_a_column_missing_in_snapshots_is_an_error_with_location() -> None:
     query = """from L#window.length(1) join R#window.length(1) on L.s == R.s select a order by R.b
                output snapshot every 1 sec insert into O;"""
     with (

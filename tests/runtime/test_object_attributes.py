@@ -21,7 +21,7 @@ def play(query, rows):
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 9])
-def test_what_has_no_hash_is_grouped_by_its_content_and_leaves_its_group_again(length):
+def test_unhashable_objects_are_grouped_by_content_and_leave_their_group(length):
     query = "select a, min(v) as m, count() as n group by a insert into Out;"
     got = play(f"from S#window.length({length}) {query}", ROWS)
     for at, chunk in enumerate(got):

@@ -67,7 +67,7 @@ def playing(app: str) -> Iterator[Playing]:
 # --- functions that send into their own query
 
 
-def test_a_function_may_send_into_its_own_query_and_every_column_keeps_its_group():
+def test_a_function_can_send_into_its_query_and_columns_keep_their_group():
     with playing("from S select k, test:act(v) as v, sum(v) as s, count() as n group by k insert into Out;") as app:
         rows = collect(app.runtime, "Out")
         app.once(1, lambda: app.send("b", 10))
@@ -77,7 +77,7 @@ def test_a_function_may_send_into_its_own_query_and_every_column_keeps_its_group
 
 
 @pytest.mark.parametrize("columns", [False, True])
-def test_rows_of_a_batch_and_what_a_function_sends_meanwhile_come_once_each(columns):
+def test_rows_of_a_batch_and_events_sent_meanwhile_arrive_once(columns):
     with playing("from S select k, test:act(v) as v insert into Out;") as app:
         rows = collect(app.runtime, "Out")
 
@@ -161,7 +161,7 @@ def test_what_a_join_has_found_stays_while_a_function_lets_it_go(app_text):
 
 
 @pytest.mark.parametrize("sent", [1, 2, 3, 7])
-def test_what_a_function_sends_while_a_batch_is_selected_comes_in_the_next_batches(sent):
+def test_events_sent_during_the_selection_of_a_batch_join_later_batches(sent):
     with playing("from S#window.lengthBatch(3) select test:act(v) as v insert all events into Out;") as app:
         rows: list[list[int]] = []
         app.runtime.add_query_callback(
@@ -245,7 +245,7 @@ def test_windows_stand_functions_that_send_and_functions_that_fail(window, query
 
 @pytest.mark.parametrize("on", ["a.k == b.k", "a.k == b.k or a.v == b.v", "a.v >= b.v"])
 @pytest.mark.parametrize("events", ["into", "all events into"])
-def test_what_a_function_sends_into_a_joined_batch_window_is_the_next_batch(on, events):
+def test_events_sent_into_a_joined_batch_window_are_its_next_batch(on, events):
     query = (
         f"from S#window.lengthBatch(2) as a left outer join S#window.length(1) as b on {on} select test:act(a.v) as v"
     )
@@ -361,7 +361,7 @@ def test_a_callback_of_a_timer_may_shut_down():
         assert app.failures == []
 
 
-def test_an_app_that_was_shut_down_under_an_event_sets_no_timers_and_is_collected():
+def test_an_app_shut_down_during_an_event_sets_no_timers_and_is_freed():
     gc.collect()
     before = live_pools()
     with playing(
@@ -375,7 +375,7 @@ def test_an_app_that_was_shut_down_under_an_event_sets_no_timers_and_is_collecte
     assert live_pools() == before
 
 
-def test_a_send_that_waited_for_an_app_that_was_shut_down_meanwhile_is_refused():
+def test_a_waiting_send_is_rejected_after_the_app_was_shut_down():
     refused = []
     with running(STREAM + "from S select v insert into Out;") as runtime:
         handler = runtime.input_handler("S")
@@ -518,7 +518,7 @@ def test_an_interrupt_while_values_are_read_leaves_nothing_behind():
         assert not runtime._context.lock.is_mine
 
 
-def test_an_interrupt_of_a_callback_leaves_nothing_behind_and_the_app_goes_on():
+def test_an_interrupt_of_a_callback_leaves_no_state_and_the_app_runs():
     def interrupt(events: Any) -> None:
         raise KeyboardInterrupt
 

@@ -148,7 +148,7 @@ def test_questions_are_under_the_policy_too(monkeypatch: pytest.MonkeyPatch) -> 
         assert too_long.value.code == "E341"
 
 
-def test_the_conditions_of_windows_that_come_with_events_are_under_the_policy_too(
+def test_the_policy_applies_to_window_conditions_in_attributes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def load(self: EntryPoint) -> object:

@@ -71,7 +71,7 @@ def test_what_a_chunk_puts_out_waits_for_the_rest_of_the_chunk() -> None:
     assert fed_back == [([(2,)], []), ([(11,)], [])]
 
 
-def test_the_events_of_a_named_window_joined_with_itself_are_chunks_of_their_own() -> None:
+def test_events_of_a_self_joined_named_window_are_separate_chunks() -> None:
     query = f"""define window W (price int) lengthBatch(2); from A insert into W;
                 @info(name = 'q') from W as x join W as y {PAIRS} insert into O;"""
     with running(STREAM + query) as runtime:

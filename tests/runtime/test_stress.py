@@ -132,7 +132,7 @@ def test_many_senders_lose_and_repeat_nothing_on_any_way():
     assert windowed
 
 
-def test_senders_of_several_streams_and_callbacks_that_send_do_not_wait_for_each_other():
+def test_senders_and_sending_callbacks_do_not_deadlock():
     """Callbacks send from one stream into another, in a circle, through buffers that are too small for all of it."""
     app = """define stream S (hops int, id int);
     @async(buffer.size='4', workers='2') define stream A (hops int, id int);

@@ -80,7 +80,7 @@ def test_the_last_of_many_attributes_counts_as_the_first_does(kind, rows, expect
 
 @pytest.mark.parametrize("n", WIDTHS)
 @pytest.mark.parametrize("kind", LONG)
-def test_a_key_of_more_attributes_than_there_are_bits_is_refused_at_the_first_too_many(kind, n):
+def test_a_key_with_too_many_attributes_is_an_error_at_the_first_extra(kind, n):
     if n <= LONG[kind]:
         rows = [(1, 5), (2, 6), (1, 5), (None, 1), (None, 1)]
         expected = {"aggregations": [], "primary keys": [1, 2, 2, 3, 3]}.get(kind, [5, 6, 10, 1, 2])

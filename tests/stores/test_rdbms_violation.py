@@ -157,7 +157,7 @@ UPSERTS = ["update or insert into T on T.s == s;", "update or insert into T set 
 
 
 @pytest.mark.parametrize("query", UPDATES + UPSERTS)
-def test_a_change_that_breaks_another_constraint_is_the_failure_of_the_event(table, query):
+def test_a_change_that_violates_another_constraint_fails_the_event(table, query):
     app = table.start(f"from C {query}")
     app.send("I", ("a", 1, 1), ("b", 2, 2))
     app.send("C", ("a", -1, 1), ("b", None, 2), ("b", 3, 2))
@@ -186,7 +186,7 @@ def test_a_key_that_becomes_taken_or_null_is_a_change_that_is_dropped(table):
     assert [error.endswith("its primary key s is null") for error in app.errors] == [False, True] * 2
 
 
-def test_where_a_driver_does_not_say_which_constraint_it_was_the_key_is_looked_for(manager, tmp_path, monkeypatch):
+def test_without_a_constraint_name_from_the_driver_the_key_is_looked_up(manager, tmp_path, monkeypatch):
     def untold(error):
         found = violation_of(error)
         return found if found is Violation.OTHER and "CHECK" not in str(error) else Violation.UNKNOWN

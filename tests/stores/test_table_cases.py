@@ -134,7 +134,7 @@ def test_what_a_chunk_brings_is_added_after_what_it_changes(start, more, chunk, 
     assert len(app.errors) == told
 
 
-def test_what_a_chunk_brings_of_a_key_of_several_attributes_is_filed_as_it_is_in_the_end(start):
+def test_rows_of_a_chunk_with_a_composite_key_are_filed_by_final_values(start):
     app = start("from C update or insert into T on T.s == s;", keys="@primaryKey('s', 'v')")
     app.send_chunk("C", ("c", 9), ("c", 5))
     app.send("I", ("c", 9), ("c", 5))

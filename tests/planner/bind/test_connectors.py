@@ -81,7 +81,7 @@ def test_one_client_serves_destinations_that_differ_in_dynamic_options():
     assert option.templates == (TemplatePlan(("a",)), TemplatePlan(("b", 0)))
 
 
-def test_destinations_that_differ_in_other_options_have_clients_of_their_own():
+def test_destinations_with_different_options_have_separate_clients():
     (found,) = stream_of(
         "@sink(type='log', priority='WARN', @distribution(strategy='broadcast', "
         "@destination(prefix='a'), @destination(prefix='b', priority='INFO')))"

@@ -54,7 +54,7 @@ def test_a_query_that_limits_values_leaves_the_keys_to_the_app() -> None:
     assert "at most 2 distinct values per group, then" in shown
 
 
-def test_the_app_leaves_alone_what_ends_with_its_rows_and_could_not_be_limited() -> None:
+def test_app_limits_skip_elements_that_cannot_be_limited() -> None:
     app = f"""@app:limits(keys = '5') {STREAM}define window W (k string, v int) length(3); from S insert into W;
     from W select k, sum(v) as total group by k insert into Out;"""
     assert limit_of(app) is None

@@ -136,7 +136,7 @@ def test_a_url_that_may_be_a_file_is_one(value: str, folders: tuple[str, ...]) -
     assert not is_file_allowed(Place.URL, value, folders, is_whole=True)
 
 
-def test_a_host_and_port_are_no_file_and_a_path_without_scheme_is_in_a_folder(tmp_path: Path) -> None:
+def test_host_and_port_are_not_a_file_but_a_path_without_scheme_is(tmp_path: Path) -> None:
     for hosts in ("broker", "localhost:9092", "a.example.com:9092,b.example.com:9092"):
         assert is_file_allowed(Place.URL, hosts, (), is_whole=True)
     assert is_file_allowed(Place.URL, str(tmp_path / "a.csv"), (str(tmp_path),), is_whole=True)

@@ -177,7 +177,7 @@ def test_who_looks_at_the_clock() -> None:
     assert [element.reads_clock for element in found.values()] == [True, False]
 
 
-def test_what_keeps_for_a_time_what_comes_behind_its_time_does_not_separate() -> None:
+def test_state_by_time_over_late_events_is_not_distributed() -> None:
     batches = "from S#window.timeBatch(1 sec, 0) select k, v insert into B; from B[v > 1] select * insert into C;"
     reads = "@info(name = 'q') from every a = R -> b = C[k == a.k] {within} select b.k as k insert into O;"
     assert elements(batches + reads.format(within="within 1 sec"))["q"].keys == ()

@@ -56,7 +56,7 @@ def test_closed_buckets_are_rows_of_the_tables_and_the_rest_is_running() -> None
         assert per(runtime, "HOUR") == [(BASE - 350000, "x", 10, 4)]
 
 
-def test_late_events_are_further_rows_of_their_bucket_and_are_merged_when_read() -> None:
+def test_late_events_add_rows_to_their_bucket_that_reads_merge() -> None:
     with create(STREAM + KEPT + BY) as runtime:
         send(runtime, (0, "x", 0, 1, BASE), (2200, "x", 0, 2, BASE + 100), (3300, "x", 0, 4, BASE + 40000))
         runtime.advance_clock(BASE + 9000)

@@ -308,7 +308,7 @@ def test_a_crash_amid_a_replay_is_made_good_by_the_next() -> None:
         stored.check(one.runtime)
 
 
-def test_what_was_stored_between_a_snapshot_and_where_events_come_again_stands(tmp_path: Path) -> None:
+def test_rows_stored_after_the_snapshot_and_before_the_replay_are_kept(tmp_path: Path) -> None:
     stored = Stored(tmp_path)
     with run(stored) as one:
         one.send(*at(0, 400))

@@ -189,7 +189,7 @@ def test_a_purge_after_a_restart_comes_behind_taking_up_what_was_stored(tmp_path
 
 
 @pytest.mark.parametrize("more", ["", "@purge(enable = 'false')"], ids=["purged", "kept"])
-def test_coarser_rows_tell_that_a_snapshot_is_old_where_finer_ones_are_purged(tmp_path: Path, more: str) -> None:
+def test_an_old_snapshot_is_detected_by_coarser_rows_after_a_purge(tmp_path: Path, more: str) -> None:
     text = app(sqlite(tmp_path), more=more).replace("sec ... hour", "sec ... day") + "define stream Tick (v int);"
     with running(text) as first:
         send(first, [(0, "x", 1)])
@@ -210,7 +210,7 @@ def test_coarser_rows_tell_that_a_snapshot_is_old_where_finer_ones_are_purged(tm
 
 
 @pytest.mark.parametrize("node", ["", "@PartitionById(shardId = 'one') "], ids=["alone", "node"])
-def test_rows_that_outlive_the_coarser_ones_they_are_in_are_not_rolled_up_again(tmp_path: Path, node: str) -> None:
+def test_rows_kept_longer_than_their_coarser_ones_are_not_merged_again(tmp_path: Path, node: str) -> None:
     purge = "@purge(interval = '1 min', @retentionPeriod(sec = 'all', min = '120 min', hour = 'all'))"
     text = app(node + sqlite(tmp_path), more=purge)
     with running(text) as first:

@@ -88,7 +88,7 @@ def test_playback_takes_whole_milliseconds(given):
             runtime.advance_clock(1)
 
 
-def test_timers_set_in_playback_fire_by_themselves_once_the_clock_is_the_system_s():
+def test_timers_of_playback_fire_after_a_switch_to_the_system_clock():
     with running(f"{STREAM} from S#window.time(10) select v insert expired events into Gone;") as runtime:
         gone = threading.Event()
         runtime.add_callback("Gone", lambda events: gone.set())

@@ -27,9 +27,7 @@ def send(runtime: SiddhiAppRuntime, *rows: tuple[int, str, int]) -> None:
 
 
 @pytest.mark.parametrize(("timers", "expired"), [("exact", [1_100, 1_200]), ("jump", [9_000, 9_000])])
-def test_what_expires_is_stamped_with_its_own_time_or_with_that_of_the_next_event(
-    timers: str, expired: list[int]
-) -> None:
+def test_expired_events_have_their_expiry_time_or_that_of_the_next_event(timers: str, expired: list[int]) -> None:
     query = "from S#window.time(1 sec) select a insert expired events into O;"
     with running(f"@app:playback(timers = '{timers}') {STREAM} {query}") as runtime:
         runtime.collect("O")
@@ -88,7 +86,7 @@ def test_exact_timers_can_be_asked_for_at_run_time() -> None:
         ("@app:playback(timers = 'exact')", {"timers": "jump"}, 5_000),
     ],
 )
-def test_asked_for_outside_of_the_text_timers_are_exact_and_the_text_keeps_its_rule(
+def test_exact_timers_can_be_enabled_without_changing_the_text(
     clock: str, given: dict[str, Any] | None, expired: int
 ) -> None:
     app = f"{clock} {STREAM} from S#window.time(1 sec) select a insert expired events into O;"

@@ -110,7 +110,7 @@ def test_what_has_rested_ticks_behind_the_window_that_wakes_it(clock: str, part:
 
 
 @pytest.mark.parametrize("clock", PLAYBACK)
-def test_what_has_rested_does_not_tick_before_a_window_behind_it_in_the_text(clock: str) -> None:
+def test_an_idle_element_keeps_its_tick_order_by_the_text(clock: str) -> None:
     limited = "from M select k, v output all every 1 sec insert into O;"
     batches = "from S#window.timeBatch(1 sec) select k, v insert into M;"
     found = {}

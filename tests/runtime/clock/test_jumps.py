@@ -192,7 +192,7 @@ def test_ctrl_c_is_heard_while_time_catches_up_and_the_rest_comes_later(what: st
         runtime.restore(runtime.snapshot())
 
 
-def test_ctrl_c_is_heard_in_a_large_batch_and_says_how_many_rows_were_taken() -> None:
+def test_ctrl_c_interrupts_a_large_batch_and_reports_the_rows_taken() -> None:
     values = defaultdict(interrupt(), {i: 0 for i in range(100_000) if i != 5_000})
     look = functools.partial(values.__getitem__)  # C throughout
     look.__signature__ = inspect.Signature([inspect.Parameter("v", inspect.Parameter.POSITIONAL_ONLY)])  # type: ignore[attr-defined]
@@ -313,7 +313,7 @@ def test_an_interrupted_batch_callback_has_a_note_of_all_rows() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
-def test_the_note_is_that_of_the_outer_batch_where_a_callback_sends_another() -> None:
+def test_the_note_of_an_interrupt_describes_the_outer_batch() -> None:
     with running(STREAM + "from S select v insert into O;") as runtime:
         handler = runtime.input_handler("S")
         seen: list[int] = []
@@ -331,7 +331,7 @@ def test_the_note_is_that_of_the_outer_batch_where_a_callback_sends_another() ->
         assert taken_of(caught.value, 300) == 101
 
 
-def test_an_interrupt_of_what_a_timer_calls_leaves_the_other_timers_and_its_own_next_one() -> None:
+def test_an_interrupt_in_a_timer_keeps_all_pending_timers() -> None:
     app = app_of("exact", PERIODIC["trigger"] + "from S#window.time(1500) select v insert expired events into Gone;")
     with running(app) as runtime:
         runtime.collect("Gone", "O")

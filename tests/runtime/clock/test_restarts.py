@@ -82,7 +82,7 @@ def test_a_snapshot_fits_where_playback_and_live_clock_change(
         runtime.restore(second)
 
 
-def test_a_use_in_the_future_counts_as_one_of_the_moment_the_clock_is_known(clocks: Clocks) -> None:
+def test_a_last_use_in_the_future_counts_as_the_first_known_time(clocks: Clocks) -> None:
     text = f"@limit(ttl = '10 sec') {SUM}"
     future = taken(text, playback=True, rows=[("x", NOW + 1000 * HOUR), ("y", NOW + 1000 * HOUR + 1)])
     with running(STREAM + text) as runtime:

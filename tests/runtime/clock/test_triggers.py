@@ -119,7 +119,7 @@ def test_a_trigger_goes_on_where_a_snapshot_was_taken() -> None:
     assert rows == [(2000, 2000)]
 
 
-def test_restoring_a_snapshot_from_before_the_start_keeps_the_trigger_going() -> None:
+def test_a_trigger_continues_after_restoring_a_snapshot_before_the_start() -> None:
     rows: list[tuple[Any, ...]] = []
     app = "@app:name('early') @app:playback define trigger T at every 1 sec;"
     snapshot = create(app, rows).snapshot()
@@ -132,7 +132,7 @@ def test_restoring_a_snapshot_from_before_the_start_keeps_the_trigger_going() ->
 
 
 @pytest.mark.parametrize("annotation", ["", "@async(workers='2')"])
-def test_a_callback_may_shut_the_app_down_while_timers_and_workers_wait_for_it(annotation: str) -> None:
+def test_a_callback_can_shut_down_the_app_while_threads_wait_for_it(annotation: str) -> None:
     runtime = SiddhiManager().create_siddhi_app_runtime(
         f"{annotation} define stream S (v int); define trigger T at every 1 milliseconds; from S select v insert into O;"
     )

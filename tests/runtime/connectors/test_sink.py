@@ -132,7 +132,7 @@ def test_another_failure_while_connecting_ends_the_start(doors):
     assert not runtime.is_running
 
 
-def test_an_error_that_is_no_lost_connection_is_logged_and_the_sink_goes_on(doors, caplog):
+def test_an_error_other_than_a_lost_connection_is_logged_by_the_sink(doors, caplog):
     with caplog.at_level(logging.ERROR, "siddhi"), doors.running(f"@sink(type='door') {STREAM}") as runtime:
         doors.outer.broken = ValueError("too long")
         send(runtime, 1)
@@ -322,7 +322,7 @@ def test_store_saves_events_and_payload(doors):
     assert doors.time.pauses == [5]
 
 
-def test_store_without_error_store_is_told_at_creation_and_dropped_with_a_log(doors, caplog):
+def test_on_error_store_without_error_store_warns_and_drops_with_a_log(doors, caplog):
     with (
         caplog.at_level(logging.ERROR, "siddhi"),
         doors.running(f"@sink(type='door', on.error='store') {STREAM}") as runtime,

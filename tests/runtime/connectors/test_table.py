@@ -50,7 +50,7 @@ def app(manager: SiddhiManager, options: str = "") -> App:
     return App(manager, APP.format(options=options))
 
 
-def test_a_store_is_made_when_the_app_is_created_and_connected_when_it_starts(held):
+def test_a_store_is_created_with_the_app_and_connected_at_its_start(held):
     manager, shelf = held
     runtime = manager.create_siddhi_app_runtime(APP.format(options=", color = 'red'"))
     assert shelf.calls == ["init"]
@@ -113,7 +113,7 @@ def test_an_app_starts_while_its_store_is_away_and_connects_later(held, time):
     assert time.waits == []
 
 
-def test_whoever_uses_a_store_that_is_away_waits_longer_and_longer_and_nothing_is_lost(held, time):
+def test_users_of_an_unavailable_store_back_off_and_lose_nothing(held, time):
     manager, shelf = held
     started = app(manager)
     started.send("I", ("a", 1))

@@ -115,7 +115,7 @@ def test_a_shutdown_tells_of_those_that_were_not_done(held, time):
     assert started.errors == ["gone for a moment"]
 
 
-def test_a_stream_that_handles_failures_gets_the_chunk_and_what_came_before_is_done(held):
+def test_a_failing_chunk_goes_to_onerror_and_earlier_changes_are_kept(held):
     manager, shelf = held
     started = filled(manager, before="@OnError(action = 'STREAM')")
     lost = []

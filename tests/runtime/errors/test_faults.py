@@ -182,7 +182,7 @@ def test_an_async_stream_stores_what_failed():
     assert [event.data for entry in store.load_error_entries("A") for event in entry.events] == [(13,)]
 
 
-def test_what_each_of_many_events_fails_for_is_said_ever_more_rarely_and_handlers_hear_of_each(caplog):
+def test_repeated_failures_are_logged_rarely_but_all_reach_the_handler(caplog):
     app = """@app:name('A') @app:playback define stream S (v int);
     @info(max.partial.matches = '10') from every a=S -> b=S[v < 0] select a.v as v insert into Out;"""
     with caplog.at_level(logging.ERROR, "siddhi"):

@@ -120,7 +120,7 @@ def test_a_state_that_takes_long_to_measure_is_measured_seldom(runtime: SiddhiAp
     assert sizes.read() is not sizes.read()
 
 
-def test_a_state_of_objects_that_are_no_data_has_no_size_and_the_others_have(manager: SiddhiManager) -> None:
+def test_only_state_with_objects_that_cannot_be_saved_has_no_size(manager: SiddhiManager) -> None:
     app = """
         define stream S (o object, v int);
         @info(name = 'objects') from S#window.length(5) select o insert into O;

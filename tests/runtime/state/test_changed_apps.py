@@ -136,7 +136,7 @@ def test_an_app_of_very_long_expressions_has_a_snapshot_too():
         runtime.restore(snapshot)
 
 
-def test_queries_of_a_partition_need_no_name_where_others_come_and_go_before_it():
+def test_queries_of_a_partition_need_no_name_if_earlier_queries_change():
     inner = """@info(name = 'parts') partition with (k of S) begin
       from S#window.length(2) select k, max(v) as high insert into #Highs;
       from (from #Highs select k, high return)#window.length(2) select k, sum(high) as total insert into Totals;
@@ -303,7 +303,7 @@ def test_when_rows_of_an_aggregation_are_purged_may_change(before, now):
         assert sorted(row.data for row in rows) == [("a", 12), ("b", 1)]
 
 
-def test_the_time_zone_of_buckets_may_change_where_all_zones_begin_them_together():
+def test_the_time_zone_may_change_for_buckets_that_start_equally_in_all():
     zone = "@app:aggTimeZone('Asia/Colombo') "
     hours = AGGREGATION.format("").replace("min", "hour")
     for before, now in ((hours, zone + hours), (zone + hours, hours)):

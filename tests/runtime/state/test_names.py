@@ -28,7 +28,7 @@ def test_a_name_that_no_file_can_have_is_refused_with_its_place(tmp_path, name, 
     assert manager.create_siddhi_app_runtime(APP.format("A")).name == "A"
 
 
-def test_a_store_that_can_not_keep_the_name_of_an_app_that_is_there_is_refused(tmp_path):
+def test_a_store_that_cannot_save_an_existing_app_name_is_rejected(tmp_path):
     manager = SiddhiManager()
     manager.create_siddhi_app_runtime(APP.format(LONG))
     for give in (manager.set_persistence_store, manager.set_incremental_persistence_store):
@@ -57,7 +57,7 @@ def test_a_name_that_no_row_can_have_is_refused_with_its_place(tmp_path):
     assert (refused.value.line, refused.value.column) == (2, 2)
 
 
-def test_an_error_store_that_can_not_keep_the_name_of_an_app_that_is_there_is_refused(tmp_path):
+def test_an_error_store_that_cannot_save_an_existing_app_name_is_rejected(tmp_path):
     pytest.importorskip("sqlalchemy")
     from siddhi.persistence import RdbmsErrorStore
 

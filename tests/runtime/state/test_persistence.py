@@ -142,7 +142,7 @@ def refused(runtime, data):
     "window", ["time(1 sec)", "delay(1 sec)", "session(1 sec)", "cron('* * * * * ?')", "timeLength(1 sec, 1)"]
 )
 @pytest.mark.parametrize("timers", ["jump", "exact"])
-def test_keys_of_a_partition_that_are_due_at_once_come_in_one_order_before_and_after(window, timers):
+def test_keys_due_at_the_same_time_keep_their_order_after_a_restore(window, timers):
     app = f"""@app:name('A') @app:playback(timers='{timers}') define stream S (k string);
     partition with (k of S) begin from S#window.{window} select k insert all events into Out; end;"""
     manager = SiddhiManager()
@@ -160,7 +160,7 @@ def test_keys_of_a_partition_that_are_due_at_once_come_in_one_order_before_and_a
     assert [key for (key,) in dict.fromkeys(rest)] == ["a", "b", "c"]
 
 
-def test_the_earliest_key_of_a_partition_comes_first_after_a_restore_as_well():
+def test_the_earliest_key_of_a_partition_stays_first_after_a_restore():
     app = """@app:name('A') @app:playback define stream S (k string);
     partition with (k of S) begin from S#window.timeLength(1 sec, 1) select k insert expired events into Out; end;"""
     with running(app) as runtime:
@@ -266,7 +266,7 @@ def test_damage_at_any_place_leaves_an_app_that_works(kind, byte):
             send(runtime, later)
 
 
-def test_an_object_that_is_no_data_is_refused_by_name_when_the_snapshot_is_taken():
+def test_a_snapshot_rejects_an_object_that_cannot_be_saved_by_its_name():
     with running("define stream S (o object); from S#window.length(2) select o insert into Out;") as runtime:
         empty = runtime.snapshot()
         runtime.input_handler("S").send((object(),))
@@ -327,7 +327,7 @@ def test_a_long_silence_costs_a_batch_window_nothing(query):
         assert runtime.next_due == 1_700_000_000_000_001
 
 
-def test_streams_of_one_type_do_not_lend_each_other_the_names_of_their_objects():
+def test_streams_of_one_type_report_their_own_names_of_objects():
     app = """define stream First (a object); define stream Second (b object);
     from Second select b as c output last every 2 events insert into Third;"""
     with running(app) as runtime:
@@ -338,7 +338,7 @@ def test_streams_of_one_type_do_not_lend_each_other_the_names_of_their_objects()
 
 @pytest.mark.parametrize("act", ["persist", "restore_last_revision", "clear_all_revisions"])
 @pytest.mark.parametrize("incremental", [False, True])
-def test_an_app_does_not_begin_empty_where_the_folder_of_its_states_can_not_be_read(tmp_path, act, incremental):
+def test_an_unreadable_folder_of_revisions_is_an_error_not_an_empty_start(tmp_path, act, incremental):
     folder = tmp_path / "state"
     manager = SiddhiManager()
     store = FileSystemPersistenceStore(folder)
@@ -357,7 +357,7 @@ def test_an_app_does_not_begin_empty_where_the_folder_of_its_states_can_not_be_r
         assert runtime.restore_last_revision() == saved
 
 
-def test_the_revision_before_is_restored_where_the_medium_has_lost_the_newest(tmp_path, monkeypatch, caplog):
+def test_the_previous_revision_is_restored_if_the_newest_is_lost(tmp_path, monkeypatch, caplog):
     manager = SiddhiManager()
     manager.set_persistence_store(FileSystemPersistenceStore(tmp_path))
     with running(APP, manager=manager) as runtime:
@@ -437,7 +437,7 @@ def test_what_is_saved_can_be_restored_up_to_the_latest_time_there_is(kind):
 
 
 @pytest.mark.parametrize("incremental", [False, True])
-def test_what_could_not_be_restored_is_not_saved_and_no_revision_is_deleted(tmp_path, incremental):
+def test_a_failed_restore_saves_nothing_and_deletes_no_revision(tmp_path, incremental):
     manager = SiddhiManager()
     store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)
     (manager.set_incremental_persistence_store if incremental else manager.set_persistence_store)(store)

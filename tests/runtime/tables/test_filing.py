@@ -53,7 +53,7 @@ def test_a_row_keeps_the_place_of_the_key_it_came_with(manager):
     assert rows(runtime, "on s == 'a' and v == 1") == []
 
 
-def test_a_condition_deletes_what_is_filed_under_the_keys_of_the_rows_it_finds(manager):
+def test_a_condition_deletes_the_rows_filed_under_the_keys_it_finds(manager):
     runtime = start(manager, KEYED, MOVE)
     send(runtime, "I", ("a", 1, 1), ("b", 1, 2))
     send(runtime, "C", ("a", 9, 0))

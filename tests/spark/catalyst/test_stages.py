@@ -157,7 +157,7 @@ def test_whole_numbers_lose_digits_in_single_precision(spark):
     assert_parity(app, rows, spark, prefer=["native"])
 
 
-def test_the_first_period_ends_later_where_the_start_lies_behind_the_first_event(spark):
+def test_the_first_period_is_longer_if_it_starts_after_the_first_event(spark):
     native(
         f"""{TRADES}
         from Trades#window.timeBatch(5 sec, 2 min) select symbol, sum(n) as n, count() as trades group by symbol insert into Bars;

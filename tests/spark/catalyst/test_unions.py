@@ -24,7 +24,7 @@ def laid_out(text: str, *, bound: set[str], streaming: bool = True):
     return made, cut(made, streaming=streaming, bound=bound)
 
 
-def test_what_comes_from_outside_into_a_stream_that_queries_fill_has_a_fragment_of_its_own():
+def test_external_input_of_an_inserted_stream_has_a_separate_fragment():
     made, layout = laid_out("from S select a insert into M; from M select a insert into O;", bound={"S", "M"})
     found = plan_streaming(made, layout, ["O"], always=True).fragments
     assert [(fragment.inputs, fragment.names) for fragment in found] == [

@@ -123,7 +123,7 @@ def test_a_change_in_a_partition_says_which_queries_changed(name, queries, told)
     assert fit.refused == [f"{what} changed: {told} (a partition is one element: its queries share its state)"]
 
 
-def test_a_change_back_to_something_else_is_refused_although_it_was_gone_in_between():
+def test_a_removed_element_cannot_return_with_another_form():
     gone = assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT))
     assert (gone.refused, gone.changed) == ([], ["query 'sum' was removed, its state is discarded"])
     again = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, SUM.replace("sum(v)", "max(v)")))

@@ -74,7 +74,7 @@ def test_a_query_that_goes_into_a_fragment_or_out_of_it_puts_rows_at_risk(before
         (streamed(FILTER, PASS, PAIRS), streamed(IN_ENGINE, PASS, PAIRS), "pass"),
     ],
 )
-def test_a_query_that_keeps_nothing_and_goes_to_other_shards_puts_rows_at_risk(before, now, name):
+def test_a_stateless_query_that_changes_its_shards_puts_rows_at_risk(before, now, name):
     assert any(f"'{name}' no longer runs with" in clause for clause in risks(before, now))
 
 

@@ -61,7 +61,7 @@ def shape(text: str, **options) -> list[str]:
         ),
     ],
 )
-def test_what_catalyst_would_put_out_together_is_the_engines_where_its_order_matters(text, expected):
+def test_order_sensitive_output_runs_in_the_engine_not_in_catalyst(text, expected):
     assert shape(text) == expected
 
 

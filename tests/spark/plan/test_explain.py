@@ -254,7 +254,7 @@ def test_arguments_of_other_kinds_are_told():
         SparkRuntime(app, None).bind("S", [1], timestamp="ts")
 
 
-def test_what_has_a_limit_runs_in_the_engine_and_what_counts_keys_on_one_shard():
+def test_limits_run_in_the_engine_and_key_limits_on_one_shard():
     app = f"""@app:limits(values = '9') {TRADES}
     @info(name = 'bars') @limit(keys = '5') from Trades#window.timeBatch(1 min, 0)
     select symbol, sum(n) as total group by symbol insert into Minutes;

@@ -74,7 +74,7 @@ def test_files_of_somebody_are_left_alone_and_nothing_is_written(spark, tmp_path
         SparkRuntime(app(tmp_path, "file"), spark).write()
 
 
-def test_a_batch_does_not_delete_rows_of_a_stream_nor_a_stream_go_on_beside_those_of_a_batch(spark, tmp_path):
+def test_batches_and_streams_do_not_share_a_folder(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     put(spark, tmp_path, (1, "x"))

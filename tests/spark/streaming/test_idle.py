@@ -89,7 +89,7 @@ def test_it_follows_where_others_are_said_to_be():
     assert idle.punctuations(200.0) == {}
 
 
-def test_where_all_stand_still_they_are_released_as_far_as_one_is_said_to_be():
+def test_idle_streams_emit_rows_up_to_the_latest_punctuation():
     idle = inputs(A=60, B=60)
     idle.saw("A", 5000, 1.0)
     idle.saw("B", 4000, 2.0)

@@ -112,7 +112,7 @@ def test_they_are_a_streaming_dataframe_behind_catalyst_stages(spark, tmp_path):
         runtime.output("Good__late")
 
 
-def test_a_row_that_filters_leave_out_is_not_counted_unless_it_is_asked_for(spark, tmp_path):
+def test_a_late_row_that_filters_drop_is_counted_only_for_late_output(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     query = runtime_of(spark, FILTERED, tmp_path).finish(

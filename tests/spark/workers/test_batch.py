@@ -76,7 +76,7 @@ LATER = [
 
 @pytest.mark.parametrize(("text", "asked"), LATER)
 @pytest.mark.parametrize("wait", [500, 5000])
-def test_what_stream_processors_are_to_put_out_by_the_last_event_of_all_is_put_out(text, asked, wait):
+def test_stream_processors_emit_everything_due_by_the_last_event(text, asked, wait):
     planned = plan(parse("define stream S (a string, v int);" + text.format(wait)))
     (fragment,) = cut(planned, prefer="engine").fragments
     program = write_program(planned, fragment, [] if asked else ["U"], shards=2)

@@ -141,7 +141,7 @@ def test_a_chunk_that_is_passed_in_part_leaves_the_rest_of_it():
     assert timer.held is None
 
 
-def test_an_attempt_that_is_done_again_writes_the_same_state_in_whatever_order_its_rows_come():
+def test_a_repeated_attempt_writes_the_same_state_in_any_row_order():
     chunks = [chunk_of(10, 10), chunk_of(15, 20), chunk_of(10, 10), chunk_of(40, 5)]
     written = []
     for query, order in (("one", [0, 1, 2, 3]), ("other", [3, 2, 1, 0])):
