@@ -11,40 +11,41 @@ from siddhi._core.runtime.key_limit cimport KeyLimit
 from siddhi._core.runtime.operator cimport Processor, Receiver, receive_fn
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
-# --- A partial match: the events found so far, one slot for each place of a stream in the pattern, and its places in the
-# lists of states that may take it further.
+# --- A partial match: the events taken so far, one slot for each stream of the pattern, and its entries in the lists of
+# the states that may take it further.
 #
-# Partial matches are shared by reference: a counting state and the one behind it hold the same one. They are copied
-# only where an `every` group starts again. `refs` counts its list entries and the outputs it waits for; the last one
-# gives its events back. A slot is empty (NULL), one event, or, where the state counts, a list of events. Copies share
-# both.
+# Partial matches are shared by reference: a counting state and the state after it hold the same one. They are copied
+# only where an `every` group starts again. `refs` counts list entries and pending outputs; the last owner to drop its
+# reference releases the events. A slot is empty (NULL), holds one event or, in a counting state, a list of events.
+# Copies share both events and lists.
 
 cdef enum:
     NEW = -1                       # timestamp of a partial match that has taken no event
 
-cdef struct CollectedC:            # events of a counting state, oldest first; whoever grows a shared one copies it
+cdef struct CollectedC:            # events of a counting state, oldest first; copied on write when shared
     EventC** events
     uint32_t refs
     uint32_t size
     uint32_t capacity
 
-# A logical group may look for the same partial match by several keys. Its entry has a *mark* for each operand that has a
-# key: an entry in the index instead of a list, `sibling` is the entry it stands for, `next` the mark of another operand.
+# A logical group may look up the same partial match by several keys. Its entry has a *mark* for each operand with a
+# key. A mark is an entry in the operand's index and in no list: `sibling` is the entry it stands for, `next` the mark
+# of the next operand.
 
-cdef struct MatchEntryC:                # the place of a partial match in a list
+cdef struct MatchEntryC:                # a partial match in the list of a state
     MatchEntryC* next
     MatchEntryC* prev
-    MatchEntryC* sibling                # its next place elsewhere
-    MatchEntryC* bucket_next            # chain of the state's index, in the order of the list; of a group: its first mark
+    MatchEntryC* sibling           # next entry of the same partial match, in another list
+    MatchEntryC* bucket_next       # chain in the state's index, in list order; in a logical group: first mark
     MatchEntryC* bucket_prev
     MatchListC* list
     PartialC* partial
-    int64_t* due                   # [operands] when an absence is certain; NULL without
-    uint64_t hash                  # of the key, where it is in the index
-    bint keyed                     # it is
-    uint32_t open                  # bit k: operand k of the logical group still looks at it
+    int64_t* due                   # [operands] time at which an absence is certain; NULL without absences
+    uint64_t hash                  # of the key, while it is in the index
+    bint keyed                     # is in the index
+    uint32_t open                  # bit k: operand k of the logical group still waits with it
     uint32_t met                   # bit k: the absence of operand k is certain
-    bint broken                    # an event has come that must not come before the others; of a count: it is stopped
+    bint broken                    # an event arrived that must stay absent; in a count: collects no more
     int32_t state                  # of a mark: the operand
 
 cdef struct MatchListC:
@@ -52,28 +53,28 @@ cdef struct MatchListC:
     MatchEntryC* tail
     Py_ssize_t size
 
-cdef struct StartsC:               # those that have begun, by the time of their first event
+cdef struct StartsC:               # begun partial matches, ordered by the time of their first event
     PartialC* oldest
     PartialC* newest
-    int64_t latest                 # no event that `within` counts from is later
-    Py_ssize_t* total              # how many there are, over all partition keys
+    int64_t latest                 # upper bound of `latest` of the partial matches in the list
+    Py_ssize_t* total              # number of begun partial matches, over all partition keys
 
 cdef struct PartialC:
-    # All links stand together in front: taking one partial match out touches one line of memory of each neighbour.
-    PartialC* older                # by start, where it is in `starts`
+    # Links come first: removing a partial match touches one cache line of each neighbour.
+    PartialC* older                # by start, while it is in `starts`
     PartialC* newer
-    MatchEntryC first                   # its place while it has one only, which is the rule; first.partial NULL: free
+    MatchEntryC first              # its first entry, stored inline; first.partial is NULL while it is unused
     StartsC* starts
     MatchEntryC* entries
     int64_t timestamp              # ms; of the last event taken, NEW: none
-    int64_t start                  # ms; the first and the last of the events that `within` counts from
+    int64_t start                  # ms; `start` and `latest`: first and last event that `within` counts from
     int64_t latest
     uint32_t refs
-    int32_t last_state                  # last state that has taken an event, -1: none
-    int32_t unarmed                # state whose group starts again once a later state takes this, -1: none, -2: it has
+    int32_t last_state             # last state that has taken an event, -1: none
+    int32_t unarmed  # state whose group starts again once a later state takes the match, -1: none, -2: done
     EventC* slots[1]
 
-cdef class BlockPool:              # blocks of one size; grows by arenas
+cdef class BlockPool:              # allocator of blocks of one size; grows by arenas
     cdef void* free
     cdef void** arenas
     cdef Py_ssize_t n_arenas
@@ -97,66 +98,66 @@ cdef inline void free_block(BlockPool pool, void* block) noexcept:
     pool.free = block
     pool.alive -= 1
 
-cdef class Matches:                # where the partial matches of one query come from
+cdef class Matches:                # allocator of the partial matches of one query
     cdef BlockPool partials
-    cdef BlockPool entries         # second places
+    cdef BlockPool entries         # entries other than the first of a partial match
     cdef int n_slots
-    cdef tuple pools               # of the slots' events
-    cdef void** slot_pools         # the same, borrowed
+    cdef tuple pools               # event pool of each slot
+    cdef void** slot_pools         # borrowed pointers to `pools`
     cdef bint* counting
-    cdef RecordBudget budget       # of the lists of counting states, which may share their events; None: no limit
+    cdef RecordBudget budget       # charged with the lists of counting states; None: no limit
     cdef PartialC* make(self) except NULL                    # refs == 1, all slots empty
-    cdef PartialC* copy(self, const PartialC* partial, int n_slots) except NULL     # with the first n_slots slots
+    cdef PartialC* copy(self, const PartialC* partial, int n_slots) except NULL     # copies the first n_slots slots
     cdef CollectedC* own(self, PartialC* partial, int slot) except NULL
     cdef int grow_collected(self, CollectedC* collected) except -1
     cdef int resize_collected(self, CollectedC* collected, uint32_t capacity) except -1
     cdef void free_collected(self, CollectedC* collected) noexcept
-    cdef void drop(self, PartialC* partial) noexcept         # give up one reference
-    cdef void empty(self, PartialC* partial, int slot) noexcept      # give up the event of a slot that does not count
-    cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1   # takes over the event
-    cdef MatchEntryC* append(self, MatchListC* match_list, PartialC* partial, int state) except NULL   # adds a reference
+    cdef void drop(self, PartialC* partial) noexcept         # drops one reference
+    cdef void empty(self, PartialC* partial, int slot) noexcept      # releases the event of a slot that does not count
+    cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1  # consumes a reference, even on failure
+    cdef MatchEntryC* append(self, MatchListC* match_list, PartialC* partial, int state) except NULL  # adds a reference
     cdef void remove(self, MatchEntryC* entry) noexcept           # drops the reference
 
 
 cdef inline CollectedC* collected_of(const PartialC* partial, int slot) noexcept:
     return <CollectedC*> partial.slots[slot]
 
-# --- How expressions see a partial match: as an array of events by slot (FrameC.slots). An event that a counting state has
-# collected and an expression names by its index (e1[0], e1[last]) has a place of its own behind the slots; the view
-# puts it there before the expression is evaluated.
+# --- What expressions see of a partial match: an array of events by slot (FrameC.slots). An event of a counting state
+# that an expression names by index (e1[0], e1[last]) gets an entry of its own after the slots. The view fills these
+# entries before the expression is evaluated.
 
-cdef struct IndexedEventC:                 # one named event
+cdef struct IndexedEventC:                 # an event named by index
     int32_t slot
     int32_t offset
     bint from_last
-    bint counting                  # a plain slot has one event: its first and its last
+    bint counting                  # the slot counts; otherwise its one event is first and last
 
 cdef class PatternView:
     cdef int n_slots
-    cdef int own                   # counting slot whose present event is a pick's, too; -1: none
+    cdef int own                   # counting slot that the conditions decide about, -1: none
     cdef int n_indexed_events
     cdef IndexedEventC* indexed_events
-    cdef EventC** events           # [n_slots + n_picks]
-    cdef bint uses_current         # the current event must be kept before it is known whether it is accepted
+    cdef EventC** events           # [n_slots + n_indexed_events]
+    cdef bint uses_current         # conditions read the current event: copy it before they are evaluated
     cdef EventC** show(self, PartialC* partial, EventC* current) noexcept
 
-# --- The partial matches that wait in a state, by the values an equality of its filter asks for: a hash table whose chains
-# run through the entries themselves. Those of one key keep the order of the state's list, so that looking only at them
-# changes nothing but the cost. Keys are compared by hash alone: the filter, which states the equality, decides about
-# each one, unless it states nothing else and the hash of one key is never that of another (`exact`).
+# --- Equality index: the partial matches pending in a state, by the values that an equality of its filter compares. A
+# hash table whose chains run through the entries themselves. Entries of one key keep the order of the state's list, so
+# a lookup finds what a scan would find, in the same order. Keys are compared by hash alone. The filter, which contains
+# the equality, then decides about each candidate; it is skipped when it is nothing but the equality and hashes are
+# unique (`exact`).
 #
-# A place of the table holds the hash, and a chain the entries of one hash. So an event looks at no entry that does not
-# concern it; and one that is alone with its key is put in and taken out without a look at others. Places are searched one
-# after the other from where the hash says; half of them are free.
+# Open addressing with linear probing, at most half full. A bucket holds a hash and the chain of the entries with this
+# hash, so that an event touches no other entry, and inserting or removing the only entry of a key touches no neighbour.
 #
-# In front of the places stand their marks, a byte each: 0 where it is free, else the upper bits of its hash. Those of a
-# hundred thousand partial matches stay in the cache, so that an event for which nothing waits reads no other memory.
+# `tags` has a byte for each bucket: 0 where the bucket is free, else the upper bits of its hash. The tags of a hundred
+# thousand partial matches fit into the cache: an event without a candidate reads no other memory.
 
-# Many partial matches lie all over the memory: what the events of a block will need is prefetched (record/prefetch.pxd).
+# Partial matches are scattered over memory: what the next events of a block need is prefetched (record/prefetch.pxd).
 
 cdef enum:
-    FIRST_ENTRY = 16               # bytes in front of a partial match's first entry: its links
-    LOOKAHEAD = 32                     # hashes of a block's next events that are kept
+    FIRST_ENTRY = 16               # offset of `first` in PartialC, in bytes
+    LOOKAHEAD = 32                     # number of hashes kept of a block's next events
 
 cdef struct BucketC:
     uint64_t hash
@@ -170,34 +171,34 @@ cdef class PatternIndex:
     cdef uint8_t* types
     cdef int width
     cdef bint partitioned          # the partition id is part of the key
-    cdef uint8_t* tags            # [mask + 1]
-    cdef BucketC* buckets          # [mask + 1]; what is where its mark is 0 says nothing
+    cdef uint8_t* tags             # [mask + 1]; 0: bucket is free
+    cdef BucketC* buckets          # [mask + 1]; contents undefined where the tag is 0
     cdef uint64_t mask
     cdef Py_ssize_t size           # entries
-    cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1    # False: a null
-    cdef int insert(self, MatchEntryC* entry, FrameC* frame) except -1     # frame.slots are the partial match's
+    cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1    # False: null key
+    cdef int insert(self, MatchEntryC* entry, FrameC* frame) except -1     # frame.slots: those of the partial match
     cdef void remove(self, MatchEntryC* entry) noexcept
-    cdef MatchEntryC* find(self, EventC* event, FrameC* frame) except? NULL     # the first candidate
+    cdef MatchEntryC* find(self, EventC* event, FrameC* frame) except? NULL     # first candidate
     cdef int grow(self) except -1
     cdef void clear_bucket(self, uint64_t hole) noexcept
-    cdef bint whole                # a key is one whole number
-    cdef bint exact                # what has the same hash has the same key
-    cdef bint plain                # the keys are attributes: hashing one is quick and can't fail
-    cdef uint64_t next_hashes[LOOKAHEAD]     # a ring: of event i at i % AHEAD
-    cdef MatchEntryC* prefetched[LOOKAHEAD]      # whose lines were asked for; it may be gone by now, its memory is not
-    cdef EventC* current           # the event whose hash is known, NULL: none
+    cdef bint whole                # the key is one int or long
+    cdef bint exact                # equal hashes imply equal keys
+    cdef bint plain                # keys are attributes: hashing is cheap and cannot fail
+    cdef uint64_t next_hashes[LOOKAHEAD]     # ring buffer: hash of event i at i % LOOKAHEAD
+    cdef MatchEntryC* prefetched[LOOKAHEAD]      # prefetched entries; possibly freed since (their memory stays)
+    cdef EventC* current           # event whose hash is current_hash, NULL: none
     cdef uint64_t current_hash
-    cdef void prefetch_lookup(self, EventC* event, FrameC* frame) noexcept      # a single event is about to be looked up
+    cdef void prefetch_lookup(self, EventC* event, FrameC* frame) noexcept      # before the lookup of a single event
     cdef void prefetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept
     cdef void prefetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept
-    cdef void prefetch_insert(self, FrameC* frame) noexcept         # a partial match is about to be placed
-    cdef void prefetch_removal(self, MatchEntryC* entry) noexcept      # an entry is about to be removed
+    cdef void prefetch_insert(self, FrameC* frame) noexcept         # before the insertion of a partial match
+    cdef void prefetch_removal(self, MatchEntryC* entry) noexcept      # before the removal of an entry
 
 cdef inline uint8_t tag_of(uint64_t hash) noexcept:
     return <uint8_t> (hash >> 57) | 0x80
 
 cdef inline uint64_t bucket_index(const uint8_t* tags, const BucketC* buckets, uint64_t mask, uint64_t hash) noexcept:
-    """The place where the entries of a hash are, or would be put."""
+    """Return the bucket of a hash: the one that holds it, or the free one where it belongs."""
     cdef uint8_t mark = tag_of(hash)
     cdef uint64_t i = hash & mask
     while tags[i] != 0 and not (tags[i] == mark and buckets[i].hash == hash):
@@ -205,21 +206,21 @@ cdef inline uint64_t bucket_index(const uint8_t* tags, const BucketC* buckets, u
     return i
 
 cdef inline void prefetch_partial(MatchEntryC* entry) noexcept:
-    """Ask for the lines of a partial match, whose first place this is as a rule."""
+    """Prefetch the lines of a partial match; the entry must be its first."""
     cdef char* partial = <char*> entry - FIRST_ENTRY
     prefetch_line(partial)
     prefetch_line(partial + 64)
     prefetch_line(partial + 128)
 
 cdef inline void prefetch_neighbours(MatchEntryC* entry) noexcept:
-    """Ask for what taking a partial match out touches besides itself."""
+    """Prefetch what the removal of a partial match touches besides itself."""
     cdef char* event = <char*> entry.partial.slots[0]
     prefetch_line(entry.prev)
     prefetch_line(entry.next)
     prefetch_line(event)
-    prefetch_line(event + 48)         # records do not begin with a line
+    prefetch_line(event + 48)         # records are not aligned to cache lines
 
-# --- The states of a pattern: plain data, made by the assembly and read by everything that runs the automaton.
+# --- The states of a pattern: plain data, built by the assembly and read by all functions of the automaton.
 
 cdef enum StateKind:
     STREAM = 0
@@ -234,39 +235,39 @@ cdef enum:
 cdef class Operand:                # one slot of a state
     cdef readonly int slot
     cdef readonly bint absent
-    cdef readonly int64_t for_ms   # -1: no time
-    cdef RecordCopier copier        # makes what the slot keeps; None where it is absent
+    cdef readonly int64_t for_ms   # ms the event must stay absent; -1: no time
+    cdef RecordCopier copier       # makes the record that the slot keeps; None for an absence
     cdef PatternView view
     cdef PatternIndex index        # or None
-    cdef bint stops                # an event in this slot ends a count
-    cdef bint found_fits           # a partial match that the index finds needs no look at the conditions
+    cdef bint stops                # an event in this slot ends a count before it
+    cdef bint found_fits           # the index is exact: candidates need no evaluation of conditions
     cdef tuple executors
-    cdef const ExecC** alone       # conditions on the current event
+    cdef const ExecC** alone       # conditions on the current event only
     cdef int n_alone
-    cdef const ExecC** conditions  # conditions on the partial match, too
+    cdef const ExecC** conditions  # conditions that also read the partial match
     cdef int n_conditions
 
 cdef class State:
     cdef readonly int kind
     cdef tuple operands
-    cdef void** operand            # the same, borrowed
+    cdef void** operand            # borrowed pointers to `operands`
     cdef int n_operands
-    cdef int n_keyed               # operands that look for their partial matches by key
+    cdef int n_keyed               # number of operands with an index
     cdef int min
-    cdef int max                   # -1: no bound
+    cdef int max                   # -1: unbounded
     cdef int* stops                # [n_stops] of a count: slots whose event ends it
     cdef int n_stops
-    cdef int next                  # -1: it emits
-    cdef int again                 # -1: it ends no group
-    cdef int group                 # first state of the `every` group it stands in, -1: none
-    cdef bint in_first_group       # what expires here lets the first state start again
+    cdef int next                  # -1: emits the match
+    cdef int again                 # first state of the `every` group that ends here, -1: none
+    cdef int group                 # first state of the `every` group it belongs to, -1: none
+    cdef bint in_first_group       # expiry of a partial match here starts the first state again
     cdef bint late_again           # its group starts again when a later state takes the match
     cdef int first_slot
-    cdef bint waits                # it has an absence with a time
-    cdef int64_t round_ms          # of a group that time alone starts again, its first such: after how long
+    cdef bint waits                # has an absence with a time
+    cdef int64_t round_ms  # duration of a group that starts again by time alone, stored in its first state with a time
 
 cdef inline bint is_stopped(State state, PartialC* partial) noexcept:
-    """Whether a partial match has gone on, so that a count collects no more."""
+    """Return whether a later slot has its event, so that the count collects no more."""
     cdef int i
     for i in range(state.n_stops):
         if partial.slots[state.stops[i]] is not NULL:
@@ -274,7 +275,7 @@ cdef inline bint is_stopped(State state, PartialC* partial) noexcept:
     return False
 
 cdef inline bint is_stop(State state, int slot) noexcept:
-    """Whether an event in a slot ends a count."""
+    """Return whether an event in a slot ends a count."""
     cdef int i
     for i in range(state.n_stops):
         if state.stops[i] == slot:
@@ -282,7 +283,7 @@ cdef inline bint is_stop(State state, int slot) noexcept:
     return False
 
 cdef inline bint is_any_there(State state, int but, const PartialC* partial) noexcept:
-    """Whether an operand other than one has its event."""
+    """Return whether an operand other than `but` has its event."""
     cdef int k
     for k in range(state.n_operands):
         if k != but and partial.slots[(<Operand> state.operand[k]).slot] is not NULL:
@@ -290,15 +291,15 @@ cdef inline bint is_any_there(State state, int but, const PartialC* partial) noe
     return False
 
 cdef inline uint32_t all_operands(State state) noexcept:
-    """A bit for each operand."""
+    """Return a mask with a bit for each operand."""
     return <uint32_t> ((<uint64_t> 1 << state.n_operands) - 1)
 
 cdef inline bint is_watched(State state, const MatchEntryC* entry, int k) noexcept:
-    """Whether an event that operand k waits not to come would still matter."""
+    """Return whether an event of the absent operand k would still matter."""
     return not (entry.met >> k) & 1 if state.kind == AND else (entry.open >> k) & 1
 
 cdef inline bint is_hopeless(State state, const MatchEntryC* entry) noexcept:
-    """Whether a group that waits for no event any longer is without one."""
+    """Return whether a group with no open operand can't be completed any more."""
     cdef int k
     for k in range(state.n_operands):
         if not (<Operand> state.operand[k]).absent and entry.partial.slots[(<Operand> state.operand[k]).slot] is NULL:
@@ -306,7 +307,7 @@ cdef inline bint is_hopeless(State state, const MatchEntryC* entry) noexcept:
     return state.kind == OR
 
 cdef inline bint is_complete(State state, MatchEntryC* entry) noexcept:
-    """Whether every operand of an AND is there."""
+    """Return whether every operand of an AND is satisfied."""
     cdef int k
     cdef Operand operand
     for k in range(state.n_operands):
@@ -318,19 +319,19 @@ cdef inline bint is_complete(State state, MatchEntryC* entry) noexcept:
             return False
     return True
 
-# --- The matches that an event, a chunk or a timer has completed, until they go to the selection.
+# --- Completed matches of an event, a chunk or a timer, buffered until they are passed to the selection.
 
 cdef class Found:
     cdef Matches matches
     cdef PatternView view          # what the selection sees
     cdef Processor next            # the selection
-    cdef FrameC* frame             # the app's
+    cdef FrameC* frame             # of the app
     cdef EventPool moments
-    cdef EventC* moment            # the event the selection is given: the time of the match
+    cdef EventC* moment            # event passed to the selection; carries the time of the match
     cdef PartialC** items          # NULL ends a chunk
     cdef Py_ssize_t size
     cdef Py_ssize_t capacity
-    cdef bint separate                # every match is a chunk of its own
+    cdef bint separate             # every match is a chunk of its own
     cdef int add(self, PartialC* partial) except -1
     cdef int push(self, PartialC* partial) except -1
     cdef int deliver(self) except -1
@@ -339,7 +340,7 @@ cdef class Found:
     cdef void clear(self) noexcept
 
 cdef inline bint goes_on(const PartialC* partial) noexcept:
-    """Whether a count before may yet change a match that is complete."""
+    """Return whether an earlier count may still change a complete match."""
     cdef MatchEntryC* entry = partial.entries
     while entry is not NULL:
         if not entry.broken:
@@ -349,38 +350,38 @@ cdef inline bint goes_on(const PartialC* partial) noexcept:
 
 # Patterns and sequences: an automaton over partial matches.
 #
-# The planner makes a flat table of states. Each state waits for the events of one slot, or of several (a logical
+# The planner produces a flat table of states. Each state waits for the events of one slot, or of several (a logical
 # group):
 #
-#   STREAM   one event                      COUNT    min to max events, of which the slot keeps a list
-#   ABSENT   no event for a time            AND, OR  events and absences, together or either
+#   STREAM   one event                      COUNT    min to max events; the slot keeps a list
+#   ABSENT   no event for a time            AND, OR  events and absences, all or any of them
 #
-# and knows the `next` state (-1: it emits) and, where it ends an `every` group, the state to start `again`. A
-# partial match waits in two lists of a state: `incoming` until the state's next event, then `pending`. An event of a
-# stream does
+# `next` is the state that follows (-1: the match is emitted), `again` the state where the `every` group that ends here
+# starts again. A partial match waits in one of two lists of a state: in `incoming` until the next event of the state,
+# then in `pending`. For each event of a stream:
 #
-#   1. expire: partial matches whose first event is further away than `within` leave all lists. A group that begins the
-#      pattern starts again.
-#   2. pattern: `pending` of the stream's states takes over `incoming`, ordered by time.
-#      sequence: `pending` of every state is forgotten first; the first state may get a fresh one (pattern_sequence); then
-#      `pending` of every state takes over `incoming`. So nothing survives an event that does not take it further.
-#   3. offer the event to the states of its stream, from the last to the first. A state that takes it moves the partial
-#      match on. As states further back see the event later, no event takes a partial match two states on.
+#   1. Expire: partial matches whose first event is further away than `within` leave all lists. If the first group of the
+#      pattern loses one, the group starts again.
+#   2. Pattern: `pending` of the stream's states takes over `incoming`, ordered by time.
+#      Sequence: `pending` of every state is emptied first, the first state may get a new partial match (progress.pxi), then
+#      `pending` of every state takes over `incoming`. So a partial match survives only an event that advances it.
+#   3. Offer the event to the states of its stream, from the last to the first. A state that takes the event advances the
+#      partial match. Because of this order no event advances a partial match twice.
 #
-# A partial match is shared by reference: where a counting state has its minimum, the match is also the next state's,
-# and grows until that one takes an event, or the one behind it (`stops`). It is copied only where a group starts again.
+# Sharing: once a counting state has its minimum, the next state holds the same partial match. The count goes on until
+# one of the slots in `stops` has its event. Partial matches are copied only where a group starts again.
 #
-# Cost: what expires is found at the old end of a list by start time; what a state's filter wants to be equal is found
-# by key (pattern_index); what the filter says of the event alone is decided once per event.
+# Cost: expired matches are at the old end of a list ordered by start time. Candidates of an equality condition are
+# found by key (index.pxi). Conditions on the current event alone are evaluated once per event.
 #
-# Bound: where an event would leave more partial matches waiting than may be, it is refused with an error as if it had not
-# come (pattern_limit), or the oldest one goes once the event is done.
+# Limit: an event that would leave too many partial matches is refused with an error and has no effect (limit.pxi), or
+# the oldest partial match is dropped after the event.
 #
-# Absences end by timers. One timer per state is on its way, for the first of them; it fires with the app's clock, and
-# the partial match goes on with the time it was due: so long after the last event it has taken, which a count in front
-# may move.
+# Absences end by timers of the app's clock. A state has at most one pending timer, for the first absence that is due.
+# The partial match advances with the due time: the time of its last event, which an earlier count may move, plus the
+# duration.
 
-cdef struct InletC:                # one operand of one state, as a stream's events meet it
+cdef struct InletC:                # an operand of a state that receives events of a stream
     int state
     int operand
 
@@ -388,55 +389,55 @@ cdef struct StreamC:
     InletC* inlets                 # from the last state to the first
     int n_inlets
 
-cdef struct RunC:                  # what one partition key holds
-    MatchListC* incoming                # [n_states]
-    MatchListC* pending                 # [n_states]
-    int64_t* timer                 # [n_states] due time of the timer on its way, NO_TIME: none
-    MatchEntryC** stopped               # [n_states] entries of counting states that collect no more, linked by bucket_next
-    int64_t deadline               # of a leading absence, NO_TIME: it waits for nothing
+cdef struct RunC:                  # state of the automaton for one partition key
+    MatchListC* incoming           # [n_states]
+    MatchListC* pending            # [n_states]
+    int64_t* timer                 # [n_states] due time of the pending timer, NO_TIME: none
+    MatchEntryC** stopped          # [n_states] entries of counting states that collect no more, linked by bucket_next
+    int64_t deadline               # due time of a leading absence, NO_TIME: none
     StartsC starts
-    StartsC waited                 # begun by no event of the first state: counted where there is a limit
-    bint begun                     # the first partial match has been made
-    bint renew                     # see `renews`; of a leading absence in a sequence: an event has come
+    StartsC waited                 # begun without an event of the first state; counted only under a limit
+    bint begun                     # the first partial match was created
+    bint renew                     # see `renews`; leading absence of a sequence: an event has arrived
 
 cdef class Pattern(Processor):
     cdef readonly Matches matches
     cdef tuple states
-    cdef void** state              # the same, borrowed
+    cdef void** state              # borrowed pointers to `states`
     cdef int n_states
     cdef StreamC* streams
     cdef int n_streams
     cdef bint is_sequence
     cdef bint every                # the first state is in an `every` group
-    cdef bint implicit             # the first state takes each event that fits it; no partial match waits there
-    cdef bint plain                # a pattern of single events, in which no group behind the first state starts again
-    cdef bint forks                # a group behind the first state starts again
-    cdef bint renews               # a sequence that may begin with no event begins anew behind its second state
-    cdef bint begins_by_clock      # an absence with a time waits before the first event: the first instant counts
+    cdef bint implicit             # the first state takes every event that fits; no partial match waits there
+    cdef bint plain                # a pattern of single events where only the first group starts again
+    cdef bint forks                # a group after the first state starts again
+    cdef bint renews               # sequence whose first state may stay empty: it begins anew after its second state
+    cdef bint begins_by_clock      # an absence with a time comes first: the run begins with the clock
     cdef bint partitioned
-    cdef int64_t within            # -1: no limit
-    cdef readonly KeyLimit limit   # of partial matches that have begun, over all partition keys; None: any number
-    cdef Py_ssize_t most           # its; -1: any number
-    cdef bint drops_oldest         # the oldest makes room, else the event is refused
+    cdef int64_t within            # ms; -1: no limit
+    cdef readonly KeyLimit limit   # of begun partial matches, over all partition keys; None: no limit
+    cdef Py_ssize_t most           # maximum of `limit`; -1: no limit
+    cdef bint drops_oldest         # on a full limit: drop the oldest, else refuse the event
     cdef Py_ssize_t n_begun
-    cdef bint refused              # by a timer, as there are as many as may be
+    cdef bint refused              # a timer met a full limit; the error is raised after the timer
     cdef Found found
     cdef RunC** runs               # [capacity] by partition id; NULL: none
     cdef unsigned int capacity
     cdef FrameC* frame
     cdef bint busy
     cdef int64_t now               # ms; of the current event or timer
-    cdef bint rearms               # a sequence without `every` that arms again while nothing waits in its second state
-    cdef bint keeps                # a sequence whose leading group waits for a time: its partial match stays
+    cdef bint rearms  # sequence without `every` that begins anew while no absence waits in its second state
+    cdef bint keeps                # sequence whose leading group waits for a time: its partial match stays
 
     cdef int take_one(self, int stream, EventC* event) except -1
     cdef int take_chunk(self, int stream, EventC* event, FaultSink source) except -1
-    cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1       # 1: it is refused, nothing has happened
+    cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1       # 1: refused without effect
     cdef int apply(self, RunC* run, StreamC* stream, EventC* event) except -1
     cdef int begin(self, RunC* run, int64_t now) except -1
     cdef int update(self, RunC* run, int number) except -1
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1
-    cdef PatternIndex index_of(self, int stream)             # that of the first state its events meet, or None
+    cdef PatternIndex index_of(self, int stream)  # index of the first state that receives its events, or None
     cdef bint passes(self, Operand operand, EventC* event) except -1
     cdef bint fits(self, Operand operand, PartialC* partial, EventC* event, EventC** kept) except -1
     cdef int refuse(self, RunC* run, State state, int number, int operand) except -1
@@ -457,17 +458,17 @@ cdef class Pattern(Processor):
     cdef bint holds_event(self, RunC* run) noexcept
     cdef int begin_anew(self, unsigned int partition) except -1
 
-# --- Which partial matches leave before they are complete. Those that have begun stand in the order of their first
-# events, so that the oldest is found without a look at others.
+# --- Partial matches that leave before they are complete. Begun partial matches are linked in the order of their first
+# events, so the oldest is found in constant time.
 
 cdef enum:
-    REARMED = -2                   # `unarmed` of a partial match: the group that begins the pattern has started again
+    REARMED = -2                   # `unarmed` of a partial match: its group has started again
 
-# --- The receiver of one stream that a pattern reads.
+# --- Receiver of one stream of a pattern.
 
 cdef class PatternEntry(Receiver):
     cdef Pattern pattern
     cdef int stream
     cdef FaultSink source
-    cdef PatternIndex index        # of the first state that its events meet, or None
+    cdef PatternIndex index        # index of the first state that receives its events, or None
     cdef uint64_t read_mask

@@ -1,4 +1,4 @@
-"""Patterns and sequences. The header describes how they run."""
+"""Patterns and sequences; automaton.pxd describes the algorithm."""
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -45,16 +45,16 @@ cdef class Pattern(Processor):
     """Runs the automaton of one query.
 
     Args:
-        app: the app's context.
-        matches: where partial matches come from.
-        states: in order.
-        streams: for each stream the pairs (state, operand) its events meet, from the last state to the first.
-        view: what the selection sees.
-        is_sequence: events follow each other without a gap.
+        app: context of the app.
+        matches: allocator of partial matches.
+        states: the states, in order.
+        streams: per stream the pairs (state, operand) that receive its events, from the last state to the first.
+        view: events that the selection sees.
+        is_sequence: events must follow each other without a gap.
         every: the first state is in an ``every`` group.
-        within_ms: how far the first event may be away; -1 for no limit.
-        partitioned: it stands inside a partition, whose keys begin when they are met.
-        limit: of partial matches that have begun, over all partition keys; None: any number.
+        within_ms: maximum distance from the first event in ms; -1: no limit.
+        partitioned: inside a partition, where the run of a key begins with its first event.
+        limit: of begun partial matches, over all partition keys; None: no limit.
         next: the selection.
     """
 
@@ -71,7 +71,7 @@ cdef class Pattern(Processor):
         self.is_sequence = is_sequence
         self.every = every
         self.within = within_ms
-        # Each event may begin a match: that one is made when it does, not before.
+        # Every event may begin a match: a partial match is created when one does, not in advance.
         self.implicit = first.kind == STREAM and first.again == 0 and (<Operand> first.operands[0]).n_conditions == 0
         self.forks = any([(<State> state).again > 0 for state in states])
         self.plain = not is_sequence and not self.forks and all([(<State> state).kind == STREAM for state in states])
@@ -120,20 +120,20 @@ cdef class Pattern(Processor):
 
     @property
     def dropped(self):
-        """Partial matches that made room for others."""
+        """Number of partial matches dropped to make room."""
         return 0 if self.limit is None else self.limit.dropped
 
     @property
     def begun(self):
-        """Partial matches that have taken an event, where there is a time or a limit for them."""
+        """Number of begun partial matches, where `within` or a limit counts them."""
         return self.n_begun
 
     @property
     def alive(self):
-        """Partial matches held, over all partition keys."""
+        """Number of partial matches, over all partition keys."""
         return self.matches.partials.alive
 
-    # --- state of a partition key
+    # --- state per partition key
 
     cdef int ensure(self, unsigned int partition) except -1:
         cdef RunC** runs
@@ -152,7 +152,7 @@ cdef class Pattern(Processor):
         return self.begin_anew(partition)
 
     cdef int begin_anew(self, unsigned int partition) except -1:
-        """Begin an empty run as one of a new partition key does."""
+        """Begin an empty run as that of a new partition key."""
         cdef RunC* run = self.runs[partition]
         cdef unsigned int before = self.frame.partition
         self.frame.partition = partition
@@ -166,7 +166,7 @@ cdef class Pattern(Processor):
         return 0
 
     def start(self):
-        """Let the time of a leading absence begin: now, or in playback at the first instant of the app's clock."""
+        """Start the time of a leading absence: now, or in playback at the first instant of the app's clock."""
         cdef RunC* run = self.runs[0]
         if run.begun:
             return
@@ -176,14 +176,14 @@ cdef class Pattern(Processor):
             self.begin(run, now_ms(self.frame))
 
     def await_first_instant(self):
-        """Playback begins in an app that runs: an absence that waits since the start waits from the first event on."""
+        """Restart a leading absence when playback begins in a running app: it waits from the first event on."""
         cdef RunC* run = self.runs[0]
         if self.begins_by_clock and not self.holds_event(run):
             self.empty_run(run)
             self.start()
 
     cdef bint holds_event(self, RunC* run) noexcept:
-        """Whether a partial match of a run has taken an event."""
+        """Return whether a partial match of a run has taken an event."""
         cdef int i
         for i in range(self.n_states):
             if has_event(&run.incoming[i]) or has_event(&run.pending[i]):
@@ -210,7 +210,7 @@ cdef class Pattern(Processor):
         return run
 
     cdef void empty_run(self, RunC* run) noexcept:
-        """Release what a run holds; none of its matches has begun."""
+        """Release what a run holds and reset it to the state before its first partial match."""
         cdef int i
         for i in range(self.n_states):
             while run.incoming[i].head is not NULL:
@@ -242,12 +242,12 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int begin(self, RunC* run, int64_t now) except -1:
-        """Make the first partial match."""
+        """Create the first partial match."""
         run.begun = True
         self.now = now
         return self.add_fresh(run)
 
-    # --- an event
+    # --- events
 
     cdef int take_one(self, int stream, EventC* event) except -1:
         cdef int status
@@ -292,7 +292,7 @@ cdef class Pattern(Processor):
         return take_limited(self, run, stream, event)
 
     cdef int apply(self, RunC* run, StreamC* stream, EventC* event) except -1:
-        """Let an event do what it does."""
+        """Process an event that is within the limit."""
         cdef int i
         cdef Py_ssize_t before
         if self.is_sequence:
@@ -312,7 +312,7 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int update(self, RunC* run, int number) except -1:
-        """Make what came in usable: behind what is pending, by time, those that have no event yet last."""
+        """Move incoming entries behind the pending ones, by time; those without events go last."""
         cdef MatchListC* incoming = &run.incoming[number]
         cdef MatchListC* pending = &run.pending[number]
         cdef State state = <State> self.state[number]
@@ -372,7 +372,7 @@ cdef class Pattern(Processor):
         return True
 
     cdef int refuse(self, RunC* run, State state, int number, int operand) except -1:
-        """A sequence's event fits no partial match of an operand: none of them waits for it any longer."""
+        """Drop the partial matches of an operand after an event of a sequence that fails its filter."""
         cdef MatchEntryC* entry = run.pending[number].head
         cdef MatchEntryC* following
         run.renew |= self.renews and number == 1 and state.kind == STREAM
@@ -408,15 +408,15 @@ cdef class Pattern(Processor):
                 not self.matches.counting[operand.slot] or partial.starts is NULL):
             start_at(&run.starts, partial, event.timestamp)
         elif number > 0 and self.most >= 0 and partial.starts is NULL:
-            start_at(&run.waited, partial, event.timestamp)    # it has skipped what `within` counts from
+            start_at(&run.waited, partial, event.timestamp)    # no event that `within` counts from
         return 0
 
-    # --- from state to state
+    # --- transitions
 
     cdef int advance(self, RunC* run, int number, PartialC* partial) except -1:
-        """A state is done with a partial match."""
+        """Pass on a partial match that a state has completed."""
         cdef State state = <State> self.state[number]
-        cdef StartsC* starts = partial.starts      # what leaves it when complete, a copy of it does not
+        cdef StartsC* starts = partial.starts      # read first: a complete match leaves its list, its copy must not
         if state.next < 0:
             self.found.add(partial)
         else:
@@ -428,7 +428,7 @@ cdef class Pattern(Processor):
             if state.again == 0 and partial.unarmed == -1:
                 partial.unarmed = REARMED
         if state.next < 0 and not goes_on(partial):
-            remove_from_starts(partial)  # it waits for nothing any longer
+            remove_from_starts(partial)  # no state waits with it any longer
         return 0
 
     cdef int taken(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
@@ -440,7 +440,7 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int add(self, RunC* run, int number, PartialC* partial) except -1:
-        """Hand a partial match to a state; it becomes usable with the next event."""
+        """Hand a partial match to a state, which takes it into account from the next event on."""
         cdef State state = <State> self.state[number]
         cdef Operand operand
         cdef MatchListC* incoming = &run.incoming[number]
@@ -492,11 +492,11 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int64_t behind_jump(self, State state, int64_t since) except? -1:
-        """Since when a state waits: rounds of its group that a move of the clock leaves out are over."""
+        """Return since when a state waits, without the rounds of its group that a jump of the clock skips."""
         return since if state.round_ms <= 0 else since + left_out(self.app, later(since, state.round_ms), state.round_ms)
 
     cdef int add_spare(self, RunC* run) except -1:
-        """A sequence that may begin with no event may also begin with one that goes to a later state."""
+        """Add an empty partial match to a sequence whose first state may stay empty."""
         cdef PartialC* partial = self.matches.make()
         try:
             self.matches.append(&run.incoming[0], partial, 0)
@@ -505,7 +505,7 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int add_fresh(self, RunC* run) except -1:
-        """Let the first state begin."""
+        """Create a partial match in the first state, if partial matches wait there."""
         cdef PartialC* partial
         if self.implicit:
             return 0
@@ -516,7 +516,7 @@ cdef class Pattern(Processor):
             self.matches.drop(partial)
 
     cdef int add_again(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
-        """Let a group start again: a copy without the events of it and of later states, counted in `starts`."""
+        """Start a group again with a copy of the events before it; the copy is counted in `starts`."""
         cdef State state = <State> self.state[number]
         cdef PartialC* copy
         if number == 0 and self.implicit:
@@ -531,15 +531,15 @@ cdef class Pattern(Processor):
             self.matches.drop(copy)
 
     cdef void remove(self, MatchEntryC* entry) noexcept:
-        """Remove an entry from its list and release its partial match."""
+        """Remove an entry from its list and indexes, and drop its reference."""
         if entry.keyed or entry.broken or entry.bucket_next is not NULL:
             remove_from_indexes(self, entry)
         self.matches.remove(entry)
 
-    # --- time
+    # --- timers
 
     cdef int arm(self, RunC* run, int number, int64_t due) except -1:
-        """See to it that a timer fires by then."""
+        """Schedule a timer, unless one fires by then."""
         if run.timer[number] == NO_TIME or due < run.timer[number]:
             run.timer[number] = due
             return self.app.schedule(self, due, self.frame.partition)
@@ -597,13 +597,13 @@ cdef class Pattern(Processor):
         cdef unsigned int n, partition, before = self.frame.partition
         cdef set missing = {partition for partition in range(self.capacity) if self.runs[partition] is not NULL}
         for partition in missing:
-            self.empty_run(self.runs[partition])    # not opened anew: that may fail
+            self.empty_run(self.runs[partition])    # kept open: opening a new run may fail
         try:
             n = reader.get_u32()
             for _ in range(n):
                 partition = reader.get_u32()
                 if partition not in missing:
-                    raise ValueError(f"snapshot is damaged: partial matches of no partition key ({partition})")
+                    raise ValueError(f"snapshot is damaged: partial matches of an unknown partition ({partition})")
                 missing.discard(partition)
                 self.frame.partition = partition
                 read_run(self, self.runs[partition], reader)
@@ -626,6 +626,7 @@ cdef int offer_checked(Pattern pattern, RunC* run, InletC* inlet, EventC* event,
     return offer_kind(pattern, run, inlet, event, kept)
 
 
-# Called as if they could not fail, and their answer looked at: what must be undone costs no try block per event.
+# Called through pointers without exception checks; the returned status is checked instead. This avoids a try block per
+# event.
 cdef take_fn take_unchecked = <take_fn> take_checked
 cdef offer_fn offer_unchecked = <offer_fn> offer_checked

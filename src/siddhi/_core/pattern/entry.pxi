@@ -1,14 +1,14 @@
-# Where a pattern's events come in.
+# Receivers of a pattern.
 
 @cython.final
 cdef class PatternEntry(Receiver):
-    """Takes the events of one stream to a pattern.
+    """Passes the events of one stream to a pattern.
 
     Args:
         pattern: the pattern.
-        stream: number of the stream in it.
-        source: the stream's junction, which handles failures of single rows of a block.
-        reads: the attributes the pattern reads, as bits; all ones where there are more than 64.
+        stream: index of the stream in the pattern.
+        source: junction of the stream; handles failures of single rows of a block.
+        reads: bit mask of the attributes that the pattern reads; all ones for more than 64 attributes.
     """
 
     def __init__(self, Pattern pattern not None, int stream, FaultSink source not None, uint64_t reads):

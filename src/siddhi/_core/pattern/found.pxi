@@ -3,12 +3,12 @@
 @cython.final
 @cython.no_gc_clear
 cdef class Found:
-    """The matches of one query, in the order in which they were completed.
+    """The completed matches of one query, in order of completion.
 
     Args:
         app: the app's context.
-        matches: where they come from.
-        view: what the selection sees of them.
+        matches: allocator of the partial matches.
+        view: events that the selection sees.
         next: the selection.
     """
 
@@ -29,7 +29,7 @@ cdef class Found:
         PyMem_Free(self.items)
 
     cdef int add(self, PartialC* partial) except -1:
-        """Keep a complete match in its current form until it has been emitted."""
+        """Add a complete match. It is retained until it is emitted; a copy if it may still change."""
         cdef PartialC* kept = partial
         if goes_on(partial):
             kept = self.matches.copy(partial, self.matches.n_slots)
@@ -57,7 +57,7 @@ cdef class Found:
         return 0
 
     cdef int deliver(self) except -1:
-        """Hand the matches to the selection, chunk by chunk. What follows may send into this query again."""
+        """Pass the matches to the selection, chunk by chunk. Reentrant: the output may send into this query again."""
         cdef PartialC** items = self.items
         cdef Py_ssize_t i = 0, n = self.size, capacity = self.capacity
         cdef bint in_chunk = False
@@ -95,7 +95,7 @@ cdef class Found:
         return self.next.process_one(self.moment) if alone else self.next.process(self.moment)
 
     cdef void cut(self, Py_ssize_t size) noexcept:
-        """Forget all but the first matches."""
+        """Drop all but the first `size` items."""
         while self.size > size:
             self.size -= 1
             if self.items[self.size] is not NULL:

@@ -2,9 +2,9 @@
 
 cdef enum:
     FIRST_BUCKETS = 16
-    FAR = 28                       # events ahead: whose bucket is asked for,
-    NEAR = 20                      # whose partial match,
-    NEXT = 11                      # and the events that it holds
+    FAR = 28                       # lookahead, in events: prefetch the bucket,
+    NEAR = 20                      # then the partial match,
+    NEXT = 11                      # then its events
 
 
 @cython.final
@@ -13,10 +13,10 @@ cdef class PatternIndex:
     """Finds the partial matches of a state by key.
 
     Args:
-        own: executors over the current event; numbers, bools and strings.
-        earlier: executors over the events of the partial match, of the same types in the same order.
-        partitioned: whether partial matches of several partition keys come together here.
-        plain: whether the executors do no more than read attributes.
+        own: executors over the current event, of numbers, bools or strings.
+        earlier: executors over the events of the partial match; same types, same order.
+        partitioned: partial matches of several partition keys share the index.
+        plain: the executors only read attributes.
     """
 
     def __cinit__(self, tuple own not None, tuple earlier not None, bint partitioned=False, bint plain=False):
@@ -44,7 +44,7 @@ cdef class PatternIndex:
             executor = earlier[i]
             self.earlier_fns[i] = &executor.c
 
-        # Whole numbers are mixed one to one.
+        # The hash of a whole number is a bijection.
         self.whole = self.width == 1 and not partitioned and self.types[0] in (INT, LONG)
         self.exact = self.width == 1 and not partitioned and self.types[0] in (INT, LONG, BOOL)
 
@@ -56,12 +56,12 @@ cdef class PatternIndex:
         free_arena(self.buckets)
 
     cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
-        """Compute the hash of a key. A null equals nothing, so that a key with one is not a key."""
+        """Compute the hash of a key; return False if the key contains a null, which equals nothing."""
         cdef int i, status
         cdef CellC value
         cdef uint64_t hash
         if self.whole:
-            value.bits = 0                         # of an int the upper half stays 0
+            value.bits = 0                         # clears the upper half of an int
             out[0] = 0
             if fns[0].fn(fns[0], event, frame, &value) == NULL_VALUE:
                 return False
@@ -108,7 +108,7 @@ cdef class PatternIndex:
         return 0
 
     cdef int grow(self) except -1:
-        """Double the table. Chains move as they are."""
+        """Double the table. Chains stay intact."""
         cdef uint64_t i, bucket, mask = 2 * self.mask + 1
         cdef uint8_t* tags = <uint8_t*> allocate_zeroed_arena(mask + 1)
         cdef BucketC* buckets = <BucketC*> allocate_arena((mask + 1) * sizeof(BucketC))
@@ -135,7 +135,7 @@ cdef class PatternIndex:
         self.size -= 1
         if before == entry:
             self.clear_bucket(bucket_index(self.tags, self.buckets, self.mask, entry.hash))
-        elif before.bucket_next is NULL:           # the last one: this is the first
+        elif before.bucket_next is NULL:           # the last of the chain: entry is the first
             following.bucket_prev = before
             self.buckets[bucket_index(self.tags, self.buckets, self.mask, entry.hash)].head = following
         else:
@@ -145,7 +145,7 @@ cdef class PatternIndex:
             following.bucket_prev = before
 
     cdef void clear_bucket(self, uint64_t hole) noexcept:
-        """Free an entry. Later entries that it displaced move up."""
+        """Free a bucket; shift back the buckets after it that it displaced."""
         cdef uint64_t i = hole, mask = self.mask
         cdef uint8_t* tags = self.tags
         cdef BucketC* buckets = self.buckets
@@ -174,7 +174,7 @@ cdef class PatternIndex:
             prefetch_partial(entry)
         return entry
 
-    # --- what is needed soon
+    # --- prefetching
 
     cdef void prefetch_lookup(self, EventC* event, FrameC* frame) noexcept:
         cdef uint64_t hash = 0
@@ -184,7 +184,7 @@ cdef class PatternIndex:
             self.current_hash = hash
 
     cdef void prefetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
-        """Ask for what the events behind event i of a block will need."""
+        """Prefetch what the events after event i of a block will need."""
         cdef Py_ssize_t k
         if i == 0:
             for k in range(min(FAR, n)):
@@ -222,7 +222,7 @@ cdef class PatternIndex:
 
 
 cdef inline void prefetch_home(PatternIndex index, uint64_t hash) noexcept:
-    """Prefetch the entry of a hash and the next one, which may be the first of another cache line."""
+    """Prefetch the home bucket of a hash and the next one, which may be in another line."""
     cdef uint64_t i = hash & index.mask
     prefetch_line(&index.tags[i])
     prefetch_line(&index.buckets[i])
@@ -250,5 +250,5 @@ cdef bint hash_checked(PatternIndex index, const ExecC** fns, EventC* event, Fra
     return index.hash(fns, event, frame, out)
 
 
-# Plain attributes are read without fail.
+# Reading plain attributes cannot fail.
 cdef hash_fn hash_plain = <hash_fn> hash_checked

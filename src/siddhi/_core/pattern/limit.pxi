@@ -1,21 +1,20 @@
-# Events that are refused because too many partial matches wait.
+# Events refused by the limit of partial matches.
 #
-# Where a limit on partial matches refuses events (`fail`): an event that would leave more of them waiting than may be is
-# taken by none, and the run stays as if it had not come.
+# With the policy `fail`, an event that would leave more partial matches than the limit allows has no effect:
 #
-#   1. Most events can't overfill a pattern: there is room for all that an event could begin (`has_room`).
-#   2. Where every state takes one event, what begins and what is done is counted beforehand.
-#   3. Elsewhere a copy of the run is made, the event is taken, and if too many wait then, the copy takes the run's place.
-#      It shares all events, so that it costs two small blocks for each partial match of the key.
+#   1. Most events can't exceed the limit: there is room for everything an event could begin (`has_room`).
+#   2. If every state takes one event, count in advance what begins and what completes.
+#   3. Otherwise copy the run, process the event, and restore the copy if too many partial matches remain. The copy shares
+#      all events: it costs two small blocks for each partial match of the key.
 
 cdef enum:
-    SPARE = 4                      # partial matches that the step of a sequence may add, and the one that begins
+    SPARE = 4                      # partial matches that a step of a sequence may add, and the one that begins
 
 
 cdef struct ForecastC:
-    Py_ssize_t begun               # partial matches that an event would begin
-    Py_ssize_t taken               # places behind the first state that would take it
-    Py_ssize_t done                # places that it would leave for good; more than those where states count
+    Py_ssize_t begun               # partial matches that the event would begin
+    Py_ssize_t taken               # entries after the first state that would take it
+    Py_ssize_t done                # entries that it would complete; an upper bound where states count
 
 
 cdef int take_limited(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
@@ -28,12 +27,12 @@ cdef int take_limited(Pattern pattern, RunC* run, StreamC* stream, EventC* event
         pattern.apply(run, stream, event)
     else:
         refused = take_if_room(pattern, run, stream, event)
-    pattern.limit.allows(pattern.n_begun)      # warns
+    pattern.limit.allows(pattern.n_begun)      # logs the warning
     return refused
 
 
 cdef bint has_room(Pattern pattern, RunC* run) noexcept:
-    """Whether no event could begin more than may be."""
+    """Return whether no event could exceed the limit."""
     cdef Py_ssize_t most = pattern.matches.partials.alive + SPARE
     cdef int i
     if pattern.forks:
@@ -66,7 +65,7 @@ cdef int take_if_room(Pattern pattern, RunC* run, StreamC* stream, EventC* event
     if pattern.plain:
         most -= forecast.done
     elif pattern.forks:
-        # Each place may let its group start again, and so may the groups behind it that need no event.
+        # Each entry may start its group again, and so may the later groups that need no event.
         most += forecast.taken * (pattern.n_states + 1)
     if most <= 0 or pattern.n_begun + most <= pattern.most:
         return pattern.apply(run, stream, event)
@@ -98,7 +97,7 @@ cdef int deliver_but(Pattern pattern, list refused, FaultSink source) except -1:
 
 
 cdef int predict(Pattern pattern, RunC* run, InletC* inlet, EventC* event, ForecastC* forecast) except -1:
-    """Count what an event would do in a state, without doing it."""
+    """Count the effects of an event on a state without changing it."""
     cdef State state = <State> pattern.state[inlet.state]
     cdef Operand operand = <Operand> state.operand[inlet.operand]
     cdef EventC* kept = NULL
@@ -144,10 +143,10 @@ cdef int count_taken(Pattern pattern, RunC* run, InletC* inlet, EventC* event, E
     return 0
 
 
-# --- taking an event back
+# --- undoing an event
 
 cdef int take_or_put_back(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
-    """Take an event; where it leaves too many partial matches, it has not been taken."""
+    """Process an event; restore the run if too many partial matches remain."""
     cdef Py_ssize_t before = pattern.n_begun, found = pattern.found.size, waiting = 0
     cdef RunC* copy = copied(pattern, run, &waiting)
     cdef bint refused = False
@@ -169,7 +168,7 @@ cdef int take_or_put_back(Pattern pattern, RunC* run, StreamC* stream, EventC* e
 
 
 cdef RunC* copied(Pattern pattern, RunC* run, Py_ssize_t* waiting) except NULL:
-    """A copy of a run, whose partial matches are not found by key and count for nothing yet."""
+    """Return a copy of a run. Its partial matches are in no index and not yet counted by the limit."""
     cdef RunC* copy = pattern.open_run()
     cdef dict copies = {}
     cdef int i
@@ -193,7 +192,7 @@ cdef RunC* copied(Pattern pattern, RunC* run, Py_ssize_t* waiting) except NULL:
 
 
 cdef PartialC* copy_of(Pattern pattern, PartialC* partial, dict copies) except NULL:
-    """The copy of a partial match; the dictionary holds a reference."""
+    """Return the copy of a partial match, borrowed from `copies`."""
     cdef PartialC* copy
     found = copies.get(<size_t> partial)
     if found is not None:
@@ -214,7 +213,7 @@ cdef int copy_starts(Pattern pattern, StartsC* starts, StartsC* copy, dict copie
     cdef PartialC* partial = starts.oldest
     cdef PartialC* made
     while partial is not NULL:
-        if partial.entries is not NULL:            # else it only waits to be put out
+        if partial.entries is not NULL:            # otherwise it only waits to be emitted
             made = copy_of(pattern, partial, copies)
             start_at(copy, made, partial.start)
             start_at(copy, made, partial.latest)
@@ -244,7 +243,7 @@ cdef int copy_entries(Pattern pattern, MatchEntryC* entry, RunC* copy, MatchList
 
 
 cdef int place_all(Pattern pattern, RunC* run) except -1:
-    """Let the partial matches of a run be found by key."""
+    """Insert the partial matches of a run into the indexes."""
     cdef State state
     cdef MatchEntryC* entry
     cdef int i

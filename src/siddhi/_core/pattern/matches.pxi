@@ -1,13 +1,13 @@
-# Partial matches and lists of them.
+# Partial matches and their lists.
 
 cdef enum:
     FIRST_ARENA_BLOCKS = 16
-    LINE = 64                      # bytes of a cache line: blocks begin with one
+    LINE = 64                      # bytes of a cache line; blocks are aligned to it
 
 
 @cython.final
 cdef class BlockPool:
-    """Blocks of one size. A free block holds the address of the next one."""
+    """Allocates blocks of one size. A free block holds the address of the next one."""
 
     def __cinit__(self, Py_ssize_t block_bytes):
         self.block_bytes = (block_bytes + LINE - 1) // LINE * LINE
@@ -42,11 +42,11 @@ cdef class BlockPool:
 @cython.final
 @cython.no_gc_clear
 cdef class Matches:
-    """Makes, copies and frees the partial matches of one query.
+    """Allocates, copies and frees the partial matches of one query.
 
     Args:
-        pools: of the events in each slot.
-        counting: which slots hold lists.
+        pools: event pool of each slot.
+        counting: for each slot whether it holds a list.
     """
 
     def __cinit__(self, tuple pools not None, counting):
@@ -70,17 +70,17 @@ cdef class Matches:
 
     @property
     def alive(self):
-        """Partial matches that live."""
+        """Number of live partial matches."""
         return self.partials.alive
 
     @property
     def alive_events(self):
-        """Events that they hold; one that several share counts once."""
+        """Number of events held; a shared event counts once."""
         return sum([pool.alive for pool in self.pools])
 
     @property
     def reserved_bytes(self):
-        """Memory for partial matches and their second places, used or not."""
+        """Bytes reserved for partial matches and their further entries, used or not."""
         return self.partials.reserved_bytes + self.entries.reserved_bytes
 
     cdef PartialC* make(self) except NULL:
@@ -139,7 +139,7 @@ cdef class Matches:
             partial.slots[slot] = NULL
 
     cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1:
-        """Append an event to a counting slot; its reference passes over, on failure, too."""
+        """Append an event to a counting slot. Consumes a reference to the event, even on failure."""
         cdef CollectedC* collected = collected_of(partial, slot)
         cdef bint done = False
         try:
@@ -156,7 +156,8 @@ cdef class Matches:
         return 0
 
     cdef CollectedC* own(self, PartialC* partial, int slot) except NULL:
-        """A list that no other partial match sees."""
+        """Return the list of a counting slot, unshared: copied if another partial match holds it, created if there is
+        none."""
         cdef uint32_t k
         cdef CollectedC* shared = collected_of(partial, slot)
         cdef CollectedC* collected = <CollectedC*> PyMem_Calloc(1, sizeof(CollectedC))
@@ -235,7 +236,7 @@ cdef class Matches:
 
 
 cdef void unlink(MatchEntryC* entry) noexcept:
-    """Take an entry out of its list."""
+    """Remove an entry from its list."""
     cdef MatchListC* match_list = entry.list
     if entry.prev is NULL:
         match_list.head = entry.next
@@ -249,7 +250,7 @@ cdef void unlink(MatchEntryC* entry) noexcept:
 
 
 cdef void link_last(MatchListC* match_list, MatchEntryC* entry) noexcept:
-    """Put an entry that is in no list at the end of one."""
+    """Append an entry to a list; it must be in none."""
     entry.list = match_list
     entry.next = NULL
     entry.prev = match_list.tail
@@ -262,7 +263,7 @@ cdef void link_last(MatchListC* match_list, MatchEntryC* entry) noexcept:
 
 
 cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexcept:
-    """Note a first event. Events nearly come in order of time, so that the place is found at the end."""
+    """Record a first event. Events arrive almost in order of time, so the position is searched from the newest."""
     cdef PartialC* before
     if partial.starts is NULL:
         partial.start = timestamp
@@ -285,7 +286,7 @@ cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexce
 
 
 cdef void start_like(StartsC* starts, PartialC* partial, PartialC* other) noexcept:
-    """Note a copy's first events: those of the other one, which may be complete and have left."""
+    """Record the first events of a copy: those of the original, which may be complete and unlinked."""
     if other.starts is NULL:
         start_at(starts, partial, other.start)
         start_at(starts, partial, other.latest)
@@ -296,7 +297,7 @@ cdef void start_like(StartsC* starts, PartialC* partial, PartialC* other) noexce
 
 
 cdef void link_start(StartsC* starts, PartialC* partial, PartialC* before) noexcept:
-    """Put a partial match behind another; NULL: in front of all."""
+    """Insert a partial match after another; NULL: at the front."""
     cdef PartialC* after = starts.oldest if before is NULL else before.newer
     starts.total[0] += 1
     partial.starts = starts
@@ -329,7 +330,7 @@ cdef void remove_from_starts(PartialC* partial) noexcept:
 
 
 cdef void sort_by_time(MatchListC* match_list) noexcept:
-    """Order entries by the time of their partial match, stably; those without events go last."""
+    """Sort entries stably by the time of their partial match; those without events go last."""
     cdef MatchEntryC* entry = match_list.head.next
     cdef MatchEntryC* following
     cdef MatchEntryC* before
@@ -351,7 +352,7 @@ cdef inline bint comes_later(const PartialC* partial, const PartialC* other) noe
 
 
 cdef void link_behind(MatchListC* match_list, MatchEntryC* entry, MatchEntryC* before) noexcept:
-    """Put an entry that is in no list behind another; NULL: in front of all."""
+    """Insert an entry that is in no list after another; NULL: at the front."""
     cdef MatchEntryC* after = match_list.head if before is NULL else before.next
     entry.list = match_list
     entry.prev = before

@@ -1,6 +1,4 @@
-# What an event, or the time, does to the partial matches that wait in a state.
-#
-# What an event, or the time, does to the partial matches that wait in a state: one function for each kind of state.
+# Transitions: how an event or a timer changes the partial matches of a state, one function for each kind of state.
 
 cdef int offer_kind(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
     cdef State state = <State> pattern.state[inlet.state]
@@ -16,7 +14,7 @@ cdef int offer_kind(Pattern pattern, RunC* run, InletC* inlet, EventC* event, Ev
 
 
 cdef int begin_with(Pattern pattern, RunC* run, State state, EventC* event, EventC** kept) except -1:
-    """Begin a match with an event of the first state, which stays ready for the next one."""
+    """Begin a match with an event of the first state, which stays ready for the next event."""
     cdef PartialC* partial = pattern.matches.make()
     try:
         pattern.fill(run, 0, <Operand> state.operand[0], partial, event, kept)
@@ -87,7 +85,8 @@ cdef int offer_count(Pattern pattern, RunC* run, State state, int number, EventC
             size = <int> collected_of(partial, operand.slot).size
             if pattern.is_sequence:
                 pattern.remove(entry)
-                # First of all it stays where it is: a match that goes on is put out as a copy, and does not get old less.
+                # Add it to this state first: a match that continues is emitted as a copy, and the copy must not keep
+                # its age.
                 if size != state.max and (size < state.min or state.next >= 0):
                     pattern.add(run, number, partial)
                 if size >= state.min:
@@ -124,7 +123,7 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
         if not entry.open & bit:
             continue
         if pattern.is_sequence and state.kind == OR and is_any_there(state, inlet.operand, entry.partial):
-            # It has been here before, and a count has handed it on again.
+            # Taken before: a count has passed the match on again.
             entry.open &= ~bit
             if entry.open == 0:
                 pattern.remove(entry)
@@ -144,12 +143,13 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
 
 
 cdef inline bint has_other_entries(Pattern pattern, const MatchEntryC* entry) noexcept:
-    """Whether a complete partial match may wait in its group once more: in a sequence, a count hands it on again."""
+    """Return whether a complete partial match may have another entry in its group: a sequence's count passes it on
+    repeatedly."""
     return pattern.is_sequence and not entry.broken and entry.partial.entries.sibling is not NULL
 
 
 cdef void remove_other_entries(Pattern pattern, MatchEntryC* entry) noexcept:
-    """Let a group forget a partial match but for one entry, so that it is complete once only."""
+    """Remove the other entries of a partial match from a group, so that it completes only once."""
     cdef MatchEntryC* other = entry.partial.entries
     cdef MatchEntryC* following
     while other is not NULL:
@@ -162,10 +162,10 @@ cdef void remove_other_entries(Pattern pattern, MatchEntryC* entry) noexcept:
 cdef int complete(
         Pattern pattern, RunC* run, State state, MatchEntryC* entry, int number, int64_t timestamp, bint refused=False
 ) except -1:
-    """A logical group has all it needs.
+    """Complete a logical group.
 
-    A match of which an absence was broken is swallowed, and its `every` group starts again from its first state. One that
-    the limit of partial matches `refused` starts again only where the `every` group ends here.
+    A match with a broken absence is dropped, and its `every` group starts again from its first state. A match `refused`
+    by the limit of partial matches starts the group again only where the group ends here.
     """
     cdef PartialC* partial = entry.partial
     cdef bint broken = entry.broken
@@ -190,7 +190,7 @@ cdef int complete(
 
 
 cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, EventC* event, EventC** kept) except -1:
-    """The event comes that must not."""
+    """Handle an event that must stay absent."""
     cdef Operand operand = <Operand> state.operand[inlet.operand]
     cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
     cdef MatchEntryC* entry
@@ -224,7 +224,7 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
             elif operand.for_ms < 0:
                 entry.broken = True
             elif inlet.state == 0:
-                # Nothing has begun yet: the time starts anew.
+                # Nothing has begun yet: restart the time.
                 entry.due[inlet.operand] = event.timestamp + operand.for_ms
                 pattern.arm(run, 0, entry.due[inlet.operand])
                 if pattern.is_sequence:
@@ -239,7 +239,7 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
 
 
 cdef int64_t first_due(State state, const MatchEntryC* entry) noexcept:
-    """When the first wait of a list's partial matches is over; NO_TIME where none waits."""
+    """Return when the first wait among a list's partial matches ends; NO_TIME: none waits."""
     cdef int64_t for_ms, first = NO_TIME
     cdef int k
     while entry is not NULL:
@@ -256,7 +256,7 @@ cdef inline int64_t earlier(int64_t a, int64_t b) noexcept:
 
 
 cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except -1:
-    """Move on what waited in a state until now."""
+    """Advance the partial matches of a state whose wait is over."""
     cdef State state = <State> pattern.state[number]
     cdef Operand operand
     cdef PartialC* partial
@@ -284,7 +284,7 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
     if pattern.is_sequence and run.incoming[number].head is not NULL:
         first = earlier(first_due(state, run.incoming[number].head), first_due(state, run.pending[number].head))
         if first == NO_TIME or first > when:
-            # This timer is of one that is gone. What came in since has not met an event yet, and is to meet the next one.
+            # The timer belongs to a removed partial match. Incoming ones have met no event yet and must meet the next.
             return 0 if first == NO_TIME else pattern.arm(run, number, first)
         forget(pattern, run, number)
         first = NO_TIME
@@ -297,7 +297,7 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             operand = <Operand> state.operand[k]
             if operand.for_ms < 0 or state.kind != ABSENT and not is_watched(state, entry, k):
                 continue
-            # A count before may have taken events since.
+            # An earlier count may have taken events since.
             entry.due[k] = max(entry.due[k], entry.partial.timestamp + operand.for_ms)
             if entry.due[k] > when:
                 if first == NO_TIME or entry.due[k] < first:
@@ -320,29 +320,28 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
     return 0 if first == NO_TIME else pattern.arm(run, number, first)
 
 
-# The step of a sequence from event to event.
+# The step of a sequence from one event to the next: drop what the last event did not advance, and begin a new partial
+# match where allowed.
 #
-# The step of a sequence from event to event: what no event took further is forgotten, and a fresh match may begin.
+# Each operand of a logical group waits on its own. An event that fails the operand's filter ends its wait. An absent
+# operand goes on: an event that fails its filter is passed over, one that passes it still ends the match. An AND in
+# which some operands still wait and others don't survives events that do not advance it; everything else lives for one
+# event.
 #
-# A logical group waits with each of its operands by itself. An event that an operand's filter rejects ends the wait of that
-# operand; where it must not come, it is passed over: the match stays, and an event that the filter accepts still ends it.
-# An AND of which some operands wait and others do not any longer survives events that take it no further; all else has
-# one event's time.
+# When a new partial match begins:
 #
-# Who begins:
-#
-#   with `every`      each event finds a fresh partial match in the first state
-#   without           one alone, so that the first event that fits no state ends the sequence; but where the second state
-#                     has an absence, a fresh one comes while no absence waits there
-#   `not A for t, ..` without `every`: the time runs once; an A ends the sequence, and so does the second event of any
-#                     kind before the time is over
-#   `not A and B, ..` an A stays in mind from event to event until it has swallowed a B
-#   a group with      has one partial match that stays where it is: each absence is over its time after the last such
-#   times             event, or after it was over before, whatever the others do. An event that must not come lets it begin
-#                     anew, as does one that the group is without for good; what is over by then waits for another time.
+#   with `every`       before each event, in the first state
+#   without `every`    once: the first event that fits no state ends the sequence. If the second state has an absence, a new
+#                      one begins whenever no absence waits there.
+#   `not A for t, ..`  without `every`: the time runs once. An A ends the sequence, and so does the second event of any kind
+#                      before the time is over.
+#   `not A and B, ..`  an A is remembered from event to event until it has swallowed a B
+#   group with times   keeps one partial match. Each absence ends its time after the last such event, or after it ended
+#                      before, independent of the other operands. The partial match begins anew with an event that must stay
+#                      absent, and when the group can't be completed any more; absences that have ended then wait again.
 
 cdef int step(Pattern pattern, RunC* run) except -1:
-    """A sequence goes one event on."""
+    """Advance a sequence to the next event."""
     cdef int i
     cdef State first = <State> pattern.state[0]
     for i in range(pattern.n_states - 1, 0, -1):
@@ -361,7 +360,7 @@ cdef int step(Pattern pattern, RunC* run) except -1:
 
 
 cdef int begin(Pattern pattern, RunC* run, State first) except -1:
-    """Let a first state that needs no time have a fresh partial match, where it may."""
+    """Create a new partial match in a first state without a time, where allowed."""
     cdef MatchEntryC* entry = run.pending[0].head
     cdef bint broken = first.kind == AND and entry is not NULL and entry.broken
     if (entry is NULL or forget(pattern, run, 0)) and not pattern.implicit and run.incoming[0].head is NULL and (
@@ -376,7 +375,7 @@ cdef int begin(Pattern pattern, RunC* run, State first) except -1:
 
 
 cdef bint is_next_waiting(Pattern pattern, RunC* run) noexcept:
-    """Whether a partial match waits in the second state with an absence."""
+    """Return whether a partial match waits in the second state for an absence."""
     cdef State second = <State> pattern.state[1]
     cdef MatchEntryC* entry = run.pending[1].head
     cdef int k
@@ -389,7 +388,7 @@ cdef bint is_next_waiting(Pattern pattern, RunC* run) noexcept:
 
 
 cdef int wait_on(Pattern pattern, RunC* run) noexcept:
-    """A leading absence of a sequence that begins once bears one event, and not two."""
+    """End a leading absence with the second event, in a sequence that begins once."""
     if not pattern.every and not pattern.rearms:
         if run.renew:
             run.deadline = NO_TIME
@@ -398,7 +397,7 @@ cdef int wait_on(Pattern pattern, RunC* run) noexcept:
 
 
 cdef int keep_waiting(Pattern pattern, RunC* run, State first) except -1:
-    """A leading group keeps its partial match and its times; an OR waits with all operands again."""
+    """Keep the partial match and the times of a leading group; an OR waits with all operands again."""
     cdef MatchEntryC* entry = run.pending[0].head
     if entry is NULL:
         return pattern.add_fresh(run) if pattern.every and run.incoming[0].head is NULL else 0
@@ -408,7 +407,7 @@ cdef int keep_waiting(Pattern pattern, RunC* run, State first) except -1:
 
 
 cdef bint forget(Pattern pattern, RunC* run, int number) noexcept:
-    """Empty the pending list, unless a group has found some of its events; whether it is empty."""
+    """Empty the pending list, unless a group has some of its events. Return whether it is empty."""
     cdef MatchListC* pending = &run.pending[number]
     cdef State state = <State> pattern.state[number]
     cdef Operand operand
@@ -425,7 +424,7 @@ cdef bint forget(Pattern pattern, RunC* run, int number) noexcept:
             while entry is not NULL:
                 found += (entry.open >> k) & 1
                 if operand.for_ms >= 0 and entry.open == 0 and is_watched(state, entry, k):
-                    return False                   # it has its events; its time runs, though one was passed over
+                    return False                   # has its events and still waits for the time
                 entry = entry.next
             if first < 0:
                 first = found
@@ -451,7 +450,7 @@ cdef int pass_over(Pattern pattern, RunC* run, State state, MatchEntryC* entry, 
     return 0
 
 
-# --- the leading group whose partial match stays
+# --- a leading group that keeps its partial match
 
 cdef int begin_anew(Pattern pattern, RunC* run, MatchEntryC* entry) except -1:
     cdef int64_t* due = entry.due
@@ -480,7 +479,7 @@ cdef int keep_times(Pattern pattern, RunC* run, int64_t* due) except -1:
 
 
 cdef int run_on(Pattern pattern, RunC* run, State first, MatchEntryC* entry) except -1:
-    """Let what is over wait for another time."""
+    """Move the due times that have passed to the next round."""
     cdef int64_t for_ms, skipped = 0
     cdef int k
     if first.kind == AND and first.round_ms > 0:
@@ -516,7 +515,7 @@ cdef int lead_over(Pattern pattern, RunC* run, int64_t when) except -1:
             continue
         if run.incoming[0].head is not NULL:
             pattern.update(run, 0)
-        # An OR begins anew with each of its times, an AND with all of them.
+        # An OR restarts the time that is over, an AND all of them.
         entry.due[k] = next_tick_of(pattern.app, when, max(operand.for_ms, 1)) if first.kind == OR else (
             when + max(operand.for_ms, 1))
         entry.met |= (<uint32_t> 1) << k
@@ -532,7 +531,7 @@ cdef int lead_over(Pattern pattern, RunC* run, int64_t when) except -1:
     return arm_lead(pattern, run, first, entry)
 
 
-# Partial matches that leave before they are complete: too old, or too many.
+# Removal of incomplete partial matches: expired, or over the limit.
 
 cdef int expire(Pattern pattern, RunC* run, int64_t now) except -1:
     """Drop the partial matches whose first event is too far away."""
@@ -544,7 +543,7 @@ cdef int expire(Pattern pattern, RunC* run, int64_t now) except -1:
     if pattern.n_begun >= PREFETCH_MIN_SIZE and run.starts.oldest is not NULL:
         prefetch_oldest(pattern, run.starts.oldest)
     if run.starts.latest > now + pattern.within:
-        # A late event: rare, and it leaves none of those that are too new for it.
+        # A late event (rare): it also drops the matches that are too new for it.
         run.starts.latest = now
         partial = run.starts.oldest
         while partial is not NULL:
@@ -559,7 +558,7 @@ cdef int expire(Pattern pattern, RunC* run, int64_t now) except -1:
 
 
 cdef int make_room(Pattern pattern, RunC* run) except -1:
-    """Drop the oldest partial matches of this partition key until there are no more than allowed."""
+    """Drop the oldest partial matches of this partition key until the limit is met."""
     cdef PartialC* partial
     cdef bint again = False
     while pattern.n_begun > pattern.most:
@@ -574,7 +573,7 @@ cdef int make_room(Pattern pattern, RunC* run) except -1:
 
 
 cdef bint begin_by_time(Pattern pattern, RunC* run, PartialC* partial, int64_t when) noexcept:
-    """Whether an absence may begin one more."""
+    """Begin a partial match by an ended absence; return False if the limit refuses it."""
     if pattern.most < 0 or partial.starts is not NULL:
         return True
     if not pattern.drops_oldest and pattern.n_begun >= pattern.most:
@@ -585,9 +584,9 @@ cdef bint begin_by_time(Pattern pattern, RunC* run, PartialC* partial, int64_t w
 
 
 cdef bint expire_one(Pattern pattern, RunC* run, PartialC* partial) except -1:
-    """Take a partial match out of all lists; whether the first group has to start again."""
+    """Remove a partial match from all lists; return whether the first group must start again."""
     cdef bint again = False
-    # A count goes on with what has left its group: that one has started again already.
+    # A count may keep a match that has left its group; that group has started again already.
     cdef bint rearmed = partial.unarmed == REARMED or (
         partial.unarmed >= 0 and not (<State> pattern.state[partial.unarmed]).in_first_group)
     remove_from_starts(partial)
@@ -605,7 +604,7 @@ cdef bint expire_one(Pattern pattern, RunC* run, PartialC* partial) except -1:
 
 
 cdef void prefetch_oldest(Pattern pattern, PartialC* partial) noexcept:
-    """Ask for what will be needed when this one expires, and the next."""
+    """Prefetch what the expiry of a partial match and of the next one will need."""
     cdef Operand operand
     if partial.newer is not NULL:
         prefetch_partial(&partial.newer.first)
@@ -616,14 +615,14 @@ cdef void prefetch_oldest(Pattern pattern, PartialC* partial) noexcept:
         prefetch_line(partial.slots[0])
 
 
-# Where else than in their lists the entries of partial matches are.
+# Entries in indexes.
 #
-# Besides the list of its state, an entry is in the state's index, as itself or, in a logical group, by a mark for each
-# operand that has a key; or it is among those of a counting state that collect no more and are forgotten with the state's
-# next event.
+# Besides the list of its state, an entry is in the state's index: by itself or, in a logical group, by a mark for each
+# operand with a key. An entry of a counting state that collects no more is in the list `stopped` instead, which is
+# removed with the state's next event.
 
 cdef int insert_entry(Pattern pattern, State state, MatchEntryC* entry) except -1:
-    """Let a pending entry be found by its keys."""
+    """Insert a pending entry into the indexes of its keys."""
     cdef MatchEntryC* mark
     cdef Operand operand = <Operand> state.operand[0]
     cdef int k
@@ -647,7 +646,7 @@ cdef int insert_entry(Pattern pattern, State state, MatchEntryC* entry) except -
 
 
 cdef void remove_from_indexes(Pattern pattern, MatchEntryC* entry) noexcept:
-    """An entry is about to leave its list."""
+    """Remove an entry from the indexes, or from `stopped`, before it leaves its list."""
     cdef State state = <State> pattern.state[entry.state]
     cdef MatchEntryC* mark
     if entry.keyed:
@@ -667,7 +666,7 @@ cdef void remove_from_indexes(Pattern pattern, MatchEntryC* entry) noexcept:
 
 
 cdef void stop_counting(Pattern pattern, RunC* run, int slot, PartialC* partial) noexcept:
-    """A slot behind a count has its event: the count is over when the next event is offered to it."""
+    """Stop the counts that an event in a slot ends. Their entries are removed when the next event is offered."""
     cdef MatchEntryC* entry = partial.entries
     cdef State state
     while entry is not NULL:
@@ -680,13 +679,13 @@ cdef void stop_counting(Pattern pattern, RunC* run, int slot, PartialC* partial)
 
 
 cdef void forget_stopped(Pattern pattern, RunC* run, int number) noexcept:
-    """Take the entries of a count out that collect no more."""
+    """Remove the entries of a count that collect no more."""
     while run.stopped[number] is not NULL:
         pattern.remove(run.stopped[number])
 
 
 cdef void stop_entry(RunC* run, MatchEntryC* entry) noexcept:
-    """Put an entry of a counting state among those that collect no more. `bucket_prev` is what points at it."""
+    """Add an entry of a counting state to `stopped`. `bucket_prev` holds the address of the pointer to the entry."""
     cdef MatchEntryC** head = &run.stopped[entry.state]
     entry.broken = True
     entry.bucket_next = head[0]

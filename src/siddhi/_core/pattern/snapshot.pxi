@@ -1,15 +1,13 @@
-# Patterns in snapshots.
+# Patterns in snapshots. For one partition key:
 #
-# The state of a pattern in a snapshot, for one partition key:
-#
-#   begun · renew · deadline · events of each slot, column by column · partial matches · the order of their starts,
-#   of those that an absence began, too
+#   begun · renew · deadline · events of each slot, column by column · partial matches · the order of their starts, also of
+#   those begun by an absence
 #   for each state: its incoming and its pending list
 #
-# Events and partial matches are numbered in the order they are met, so that what shares them goes on sharing.
+# Events and partial matches are numbered in the order in which they are met, so that shared ones stay shared.
 
 cdef class Numbers:
-    """Addresses in the order they are met, each once."""
+    """Numbers distinct addresses in the order in which they are met."""
 
     cdef dict number
     cdef list addresses
@@ -143,7 +141,7 @@ cdef int write_list(State state, MatchListC* match_list, Numbers partials, Snaps
 # --- reading
 
 cdef class Restored:
-    """What has been read and is not yet in a list; released with this object."""
+    """Owns what has been read and is in no list yet; releases it when it is destroyed."""
 
     cdef Matches matches
     cdef EventC*** events              # [n_slots]
@@ -177,7 +175,7 @@ cdef class Restored:
         PyMem_Free(self.n_events)
 
     cdef EventC* event(self, int slot, SnapshotReader reader) except NULL:
-        """The event of the next number, with a reference for the caller."""
+        """Return the event of the next number, with a reference for the caller."""
         cdef uint32_t number = reader.get_u32()
         if <Py_ssize_t> number >= self.n_events[slot]:
             raise ValueError("snapshot is damaged: an event of a pattern is missing")
@@ -202,7 +200,7 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
     for slot in range(matches.n_slots):
         restored.n_events[slot] = reader.get_events(<EventPool> matches.slot_pools[slot], &restored.events[slot])
     n = reader.get_u32()
-    # Each takes twenty-four bytes at the least: a damaged number must not ask for memory.
+    # Each takes at least 24 bytes: a damaged count must not allocate memory.
     if 24 * <Py_ssize_t> n > reader.size - reader.position:
         raise ValueError("snapshot is damaged: partial matches are missing")
     restored.partials = <PartialC**> PyMem_Malloc(max(1, <Py_ssize_t> n) * sizeof(void*))
@@ -233,7 +231,7 @@ cdef int read_starts(StartsC* starts, Restored restored, SnapshotReader reader) 
         start = reader.get_time()
         latest = reader.get_time()
         if partial.starts is not NULL:
-            raise ValueError("snapshot is damaged: a partial match starts twice")
+            raise ValueError("snapshot is damaged: a partial match has two starts")
         start_at(starts, partial, start)
         start_at(starts, partial, latest)
     return 0
@@ -247,11 +245,11 @@ cdef int read_partial(Restored restored, PartialC* partial, Pattern pattern, Sna
     partial.last_state = <int32_t> reader.get_i64()
     partial.unarmed = <int32_t> reader.get_i64()
     if not (-1 <= partial.last_state < pattern.n_states and REARMED <= partial.unarmed < pattern.n_states):
-        raise ValueError("snapshot is damaged: a partial match is in no state")
+        raise ValueError("snapshot is damaged: a partial match has an invalid state")
     if partial.unarmed >= 0:
         waiting = <State> pattern.state[partial.unarmed]
         if not waiting.late_again or waiting.again < 0:
-            raise ValueError("snapshot is damaged: a partial match waits to start a group again that there is not")
+            raise ValueError("snapshot is damaged: a partial match waits for a group that does not exist")
     for slot in range(restored.matches.n_slots):
         n = reader.get_u32()
         if restored.matches.counting[slot]:

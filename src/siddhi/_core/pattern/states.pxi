@@ -1,15 +1,15 @@
-# Views of partial matches, and the list that an attribute of a counting state is.
+# Views of partial matches; lists of the values of counting states.
 
 @cython.final
 cdef class PatternView:
-    """What the expressions of one place see of a partial match.
+    """The events that expressions at one point of the pattern see.
 
     Args:
-        n_slots: slots of the pattern.
-        indexed_events: (slot, offset, from_last, counting) of each event named by its index; event i is in slot
+        n_slots: number of slots of the pattern.
+        indexed_events: (slot, offset, from_last, counting) of each event named by its index; event i is at
             ``n_slots + i``.
-        own: the counting slot that the expressions decide about, else -1. There the current event follows those
-            collected where it is named by number; ``last`` is the last one before it.
+        own: the counting slot that the expressions decide about, else -1. In this slot the current event follows the
+            collected ones when named by number; ``last`` is the last one before it.
     """
 
     def __cinit__(self, int n_slots, indexed_events, int own=-1):
@@ -33,7 +33,7 @@ cdef class PatternView:
         PyMem_Free(self.events)
 
     cdef EventC** show(self, PartialC* partial, EventC* current) noexcept:
-        """The events by slot; valid until the next call."""
+        """Return the events by slot; valid until the next call."""
         cdef int i
         cdef IndexedEventC* pick
         cdef CollectedC* collected
@@ -69,7 +69,8 @@ cdef int collected_values(const ExecC* x, EventC* e, FrameC* f, void** out) exce
 
 
 def make_collected(Layout layout not None, int position, int slot):
-    """The values of an attribute in all events of a counting slot, as a list; empty where there is none."""
+    """Return an executor: the values of an attribute in all events of a counting slot, as a list; empty without
+    events."""
     cdef ObjectExecutor executor = new_object_executor(<eval_fn> collected_values, OBJECT, (), "collected list")
     executor.c.slot = slot
     executor.c.cell = layout.words + position
@@ -79,23 +80,23 @@ def make_collected(Layout layout not None, int position, int slot):
     return executor
 
 
-# The states of a pattern and what they wait for.
+# States and their operands.
 
 @cython.final
-@cython.no_gc_clear             # the pattern gives its partial matches up through them, when it is collected
+@cython.no_gc_clear             # the pattern releases its partial matches through them when it is collected
 cdef class Operand:
     """One slot of a state.
 
     Args:
-        slot: its number.
-        alone: conditions over the current event.
-        conditions: conditions over the current event and the events found so far.
-        view: what these see.
+        slot: its index.
+        alone: conditions on the current event only.
+        conditions: conditions on the current event and the events taken so far.
+        view: events that `conditions` see.
         copier: makes the record that the slot keeps; None for an absence.
         index: finds partial matches by key, or None.
-        absent: the event must not come.
-        for_ms: for how long; -1 until the group is complete.
-        stops: an event here ends the count of a state before.
+        absent: the event must stay absent.
+        for_ms: for how long in ms; -1 until the group is complete.
+        stops: an event here ends the count of an earlier state.
     """
 
     def __init__(self, int slot, tuple alone not None, tuple conditions not None, PatternView view not None,
@@ -139,13 +140,13 @@ cdef class State:
 
     Args:
         kind: 0 stream, 1 count, 2 absence, 3 and, 4 or.
-        operands: its slots, in the order in which one event is offered to them.
-        following: number of the next state, -1 where it emits.
-        again: number of the state that starts again when this one is complete, -1.
-        low, high: events of a counting state; ``high`` -1 is unbounded.
-        group: number of the first state of the ``every`` group it stands in, -1.
+        operands: its slots, in the order in which an event is offered to them.
+        following: index of the next state; -1 emits the match.
+        again: index of the state that starts again when this one completes; -1 for none.
+        low, high: number of events of a counting state; ``high`` -1 is unbounded.
+        group: index of the first state of the ``every`` group it belongs to; -1 for none.
         late_again: its group starts again when a later state takes the partial match.
-        stops: of a counting state, the slots whose event ends it.
+        stops: slots whose event ends a counting state.
     """
 
     def __init__(self, int kind, tuple operands not None, int following, int again=-1, int low=1, int high=1,
@@ -183,7 +184,7 @@ cdef class State:
 
 
 cdef int64_t wait_of(State state) noexcept:
-    """The ms after which a state is complete without an event; NO_TIME: it is not."""
+    """Return the ms after which a state completes without an event; NO_TIME: never."""
     cdef int64_t for_ms, found = NO_TIME
     cdef int k
     if state.kind == COUNT and state.min == 0:
@@ -199,7 +200,7 @@ cdef int64_t wait_of(State state) noexcept:
 
 
 cdef int find_rounds(tuple states) except -1:
-    """Find the groups that time alone lets start again and again, and how long a round of them takes."""
+    """Find the groups that start again by time alone, and the duration of a round."""
     cdef State state, last, timed
     cdef int64_t wait, total
     cdef int i, end
@@ -221,14 +222,14 @@ cdef int find_rounds(tuple states) except -1:
             if i >= end and (not last.late_again or state.waits):
                 break
         else:
-            timed = None           # no state lets the group start again
+            timed = None           # no state starts the group again
         if timed is not None:
             timed.round_ms = total
     return 0
 
 
 cdef bint waits_at_once(tuple states):
-    """Whether a time runs before the first event: a count that needs none lets a match pass unseen."""
+    """Return whether a time runs before the first event. Counts that may be empty are skipped."""
     cdef State state
     for state in states:
         if state.kind != COUNT or state.min > 0:
