@@ -564,5 +564,5 @@ def test_an_event_without_external_time_is_refused_and_the_window_goes_on(column
         rows = collect(runtime, "Out")
         for time in (1000, None, 1500, 2600):
             runtime.input_handler("T").send((time, 1), 5)
-        assert failures == [("externalTime goes by 'ts', which is null", [Event(5, (None, 1))])]
+        assert failures == [("the time of externalTime, 'ts', is null: expected ms since 1970", [Event(5, (None, 1))])]
         assert rows == ([(1,)] * 3 if columns == "v" else [(1,), (2,), (1,)])

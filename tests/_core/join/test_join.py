@@ -117,7 +117,7 @@ def test_a_window_without_content_cannot_be_searched() -> None:
     app = AppContext("test")
     window = Window(app, EventPool(Layout(["v"], [TypeCode.INT])))
     assert not window.is_searchable
-    with pytest.raises(TypeError, match="Window can't be searched"):
+    with pytest.raises(TypeError, match="Window cannot be searched"):
         WindowScan(window, 0)
 
 

@@ -129,4 +129,4 @@ def test_an_event_without_external_time_is_refused_alone() -> None:
         columns = {"k": ["A"] * 3, "v": [1] * 3, "d": [0.0] * 3, "at": [3, None, 4]}
         runtime.input_handler("S").send_batch(columns)
     assert rows == [(1,), (2,), (3,), (4,)]
-    assert failures == ["externalTime goes by 'at', which is null"] * 2
+    assert failures == ["the time of externalTime, 'at', is null: expected ms since 1970"] * 2

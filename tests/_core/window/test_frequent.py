@@ -57,5 +57,5 @@ def test_a_snapshot_with_an_impossible_count_of_keys_is_refused(most):
         payload = unseal(app.snapshot())
         counts = struct.pack("<qqq", 2, 0, 2)  # most keys at a time, events, arrivals of keys
         assert payload.count(counts) == 1
-        with pytest.raises(CannotRestoreStateError, match=f"a window that counted {most} keys"):
+        with pytest.raises(CannotRestoreStateError, match=f"a frequent window has counted {most} keys"):
             app.restore(seal(payload.replace(counts, struct.pack("<qqq", most, 0, 2))))

@@ -150,9 +150,9 @@ cdef class SlidingAggregate(Selector):
         if self.kind != BY_ATTRIBUTE:
             return event.timestamp
         if event.body[self.word] & self.bit:
-            raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
+            raise ValueError(f"the time of externalTime, '{self.attribute}', is null: expected ms since 1970")
         if not is_instant(<int64_t> event.body[self.cell]):
-            refuse_instant(<int64_t> event.body[self.cell], f"externalTime goes by '{self.attribute}':")
+            refuse_instant(<int64_t> event.body[self.cell], f"the time of externalTime, '{self.attribute}':")
         return <int64_t> event.body[self.cell]
 
     cdef inline uint32_t roll(self, EventC* event) except? 0xfffffffe:

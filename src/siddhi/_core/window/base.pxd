@@ -1,4 +1,4 @@
-# Base of the windows: one state per partition id, and the ways events leave.
+# Base class of the windows: one state per partition id, and the emission of expired events.
 
 from libc.stdint cimport int64_t
 
@@ -9,22 +9,23 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 cdef class Window(Processor):
     cdef readonly EventPool pool
-    cdef bint stamps                   # somebody can see when events expired: stamp them with the clock
+    cdef bint stamps                   # expiry times are visible: stamp expired events with the clock
     cdef void** states                 # [capacity] by partition id; NULL: none
     cdef unsigned int capacity
     cdef Py_ssize_t state_bytes
     cdef int setup(self, Py_ssize_t state_bytes) except -1
-    cdef int expire(self, EventC* event, int64_t timestamp) except -1      # takes over the event
+    cdef int expire(self, EventC* event, int64_t timestamp) except -1      # consumes the reference
     cdef int open_state(self, void* state) except -1
     cdef void close_state(self, void* state) noexcept
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1
     cdef int read_state(self, void* state, SnapshotReader reader) except -1
-    # Adds what joins and queries find in it, in order. Batch windows are told with NULL that somebody looks; they answer
-    # whether they hold events that the index of a join has not been sent (those have no number).
+    # Append what joins and queries find in the window, in order. With NULL, batch windows are told that their events
+    # are being searched; they return whether they hold events that the index of a join does not know yet (events
+    # without a number).
     cdef int collect_events(self, void* state, FoundC* found) except -1
     cdef void close_all(self) noexcept
     cdef int64_t expiry_time(self) noexcept
 
 cdef inline void* state_of(Window window) noexcept:
-    """State of the current partition; the partition made it when it met the key."""
+    """Return the state of the current partition, which was created with its key."""
     return window.states[window.app.frame.partition]

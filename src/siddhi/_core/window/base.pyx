@@ -1,4 +1,4 @@
-"""Base of the windows."""
+"""Base class of the windows."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -14,7 +14,7 @@ from siddhi._core.runtime.lookup cimport found_free
 
 @cython.no_gc_clear
 cdef class Window(Processor):
-    """Holds events and lets them expire. Subclasses say when."""
+    """Holds events until they expire. Subclasses define when."""
 
     def __init__(self, AppContext app not None, EventPool pool not None, bint stamps=True):
         self.app = app
@@ -26,7 +26,7 @@ cdef class Window(Processor):
         return 0
 
     cdef void close_all(self) noexcept:
-        # Called from the __dealloc__ of the class that knows its states.
+        # Called from the __dealloc__ of the class that knows the state struct.
         cdef unsigned int i
         for i in range(self.capacity):
             if self.states[i] is not NULL:
@@ -64,7 +64,7 @@ cdef class Window(Processor):
         return 0
 
     cdef int open_state(self, void* state) except -1:
-        """Give a zeroed state its first values."""
+        """Initialize a zeroed state."""
         return 0
 
     cdef void close_state(self, void* state) noexcept:
@@ -75,15 +75,15 @@ cdef class Window(Processor):
         return 0
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
-        """Fill a fresh state; FrameC.partition is set, so that timers can be scheduled."""
+        """Fill a fresh state. FrameC.partition is set, so timers can be scheduled."""
         return 0
 
     cdef int collect_events(self, void* state, FoundC* found) except -1:
-        raise TypeError(f"{type(self).__name__} can't be searched")
+        raise TypeError(f"{type(self).__name__} cannot be searched")
 
     @property
     def is_searchable(self):
-        """Whether joins and on-demand queries can look events up in it."""
+        """Whether joins and on-demand queries can find events in the window."""
         cdef FoundC found = FoundC(NULL, 0, 0)
         cdef void* fresh = PyMem_Malloc(self.state_bytes)
         if fresh is NULL:
@@ -103,11 +103,11 @@ cdef class Window(Processor):
             PyMem_Free(fresh)
 
     cdef int64_t expiry_time(self) noexcept:
-        """The clock, where anybody can see it."""
+        """Return the clock if expiry times are visible, else 0."""
         return now_ms(&self.app.frame) if self.stamps else 0
 
     cdef int expire(self, EventC* event, int64_t timestamp) except -1:
-        """Send an event the window no longer holds on as EXPIRED; takes over its reference."""
+        """Emit an event that the window no longer holds as EXPIRED. Consumes its reference."""
         cdef EventC* copy
         cdef int i
         if event.refs > 1:
@@ -140,16 +140,16 @@ cdef class Window(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int i, n, partition, before = self.app.frame.partition
-        # The partition's keys were read first: states are there for all of them, and nobody looks for others.
+        # The keys of the partition were read first: each of them has a state.
         cdef set expected = {i for i in range(self.capacity) if self.states[i] is not NULL}
         n = reader.get_u32()
         if n != len(expected):
-            raise ValueError("snapshot is damaged: a window of other keys than the partition's")
+            raise ValueError("snapshot is damaged: the keys of a window differ from those of its partition")
         try:
             for _ in range(n):
                 partition = reader.get_u32()
                 if partition not in expected:
-                    raise ValueError("snapshot is damaged: a window of a key that is not there")
+                    raise ValueError("snapshot is damaged: a window has an unknown partition key ({partition})")
                 expected.remove(partition)
                 self.drop(partition)
                 self.ensure(partition)

@@ -1,13 +1,13 @@
-"""Windows that release whole batches: ``lengthBatch``, ``timeBatch``, ``batch``.
+"""Windows that emit whole batches: ``lengthBatch``, ``timeBatch``, ``batch``.
 
-A release is one chunk: the previous batch as EXPIRED (where somebody wants it), RESET, the batch as CURRENT.
-The streaming forms let current events pass at once; a release then is the expired batch and RESET.
+A release is one chunk: the previous batch as EXPIRED (if needed), RESET, the batch as CURRENT. The streaming variants
+pass current events at once; their release is the expired batch and RESET.
 
-A function that the selection calls may send into the same window while a batch is on its way through the selection. What
-it sends is collected; what is full or due then is released when that batch is done.
+Reentrance: a function of the selection may send into the same window during a release. These events are collected. What
+becomes full or due meanwhile is released after the current batch.
 
-Joins find a batch as a whole as soon as the first of its events is on the way as CURRENT, as in Siddhi: what runs amid
-a release, a function or a query that feeds back behind a piece of ``batch(n)``, finds also what has not come out yet.
+Joins find a whole batch as soon as its first event is emitted as CURRENT, as in Siddhi. Therefore a function that runs
+during a release, or a query that feeds a piece of ``batch(n)`` back, also finds events that are not emitted yet.
 """
 
 cimport cython
@@ -26,28 +26,28 @@ from siddhi._core.window.base cimport Window, state_of
 
 cdef struct BatchStateC:
     EventRingC current                 # being collected
-    EventRingC previous                # released last, where expired events are wanted
+    EventRingC previous                # last batch released, if expired events are needed
     int64_t boundary               # timeBatch: end of the period, ms
-    bint started                   # timeBatch: the boundary is set
-    bint armed                     # timeBatch: a timer is on its way; none is while nothing is held
-    bint releasing                 # a batch is on its way through the selection
-    bint overdue                   # the timer came meanwhile
-    bint gaps                      # a batch that stays, before others, may not have come out to its end: something failed
-    Py_ssize_t searched            # so many of the events that expire next have been looked at by a join or query
+    bint started                   # timeBatch: `boundary` is set
+    bint armed                     # timeBatch: a timer is pending; never while the window is empty
+    bint releasing                 # a batch is being emitted
+    bint overdue                   # the timer fired during the release
+    bint gaps                      # an accumulated batch may be emitted in part only, after an error
+    Py_ssize_t searched            # number of events to expire next that a join or query has searched
 
 
 cdef class BatchWindow(Window):
-    """What the batch windows share.
+    """Base class of the batch windows.
 
     Args:
-        keeps_expired: the previous batch is wanted as EXPIRED events, or by joins and on-demand queries.
+        keeps_expired: the previous batch is needed as EXPIRED events, or by joins and on-demand queries.
         streams_current: current events pass at once.
     """
 
     cdef bint keeps_expired
     cdef bint streams_current
-    cdef bint resets_now               # stamped with the clock, not with the batch's first event
-    cdef bint accumulates              # what was released stays to be found, batch after batch
+    cdef bint resets_now               # RESET has the time of the clock, not that of the batch's first event
+    cdef bint accumulates              # released batches stay searchable
 
     def __init__(self, AppContext app not None, EventPool pool not None, bint keeps_expired, bint streams_current,
                  bint stamps=True):
@@ -57,11 +57,11 @@ cdef class BatchWindow(Window):
         self.setup(sizeof(BatchStateC))
 
     def accumulate(self):
-        """Expire nothing: every batch released stays to be found. To be done before events come."""
+        """Expire nothing: all released batches stay searchable. Call it before the first event."""
         self.accumulates = True
 
     cdef int expire_all(self, BatchStateC* state, EventRingC* events) except -1:
-        """The events leave stamped with the clock, or with their own time where a join has looked at them."""
+        """Expire events with the time of the clock, or with their own time if a join has searched them."""
         cdef EventC* event
         cdef Py_ssize_t searched = state.searched
         cdef int64_t now
@@ -78,7 +78,7 @@ cdef class BatchWindow(Window):
         return 0 if self.accumulates else self.expire_all(state, &state.previous)
 
     cdef int release_batch(self, BatchStateC* state) except -1:
-        """One chunk: previous batch, RESET, current batch; the current batch becomes the previous one."""
+        """Emit one chunk: previous batch, RESET, current batch. The current batch becomes the previous one."""
         cdef EventC* event
         state.releasing = True
         try:
@@ -86,10 +86,10 @@ cdef class BatchWindow(Window):
                 self.pass_batch(state)
             finally:
                 self.end_release(state)
-            # Released behind finish(): the selection may look at the events until then.
+            # Events are released after finish(): the selection may read them until then.
             self.next.finish()
         except MemoryError:
-            # The batch is lost. Were it kept where nobody wants it later, no other one would find the memory either.
+            # The batch is lost. Keeping it where expired events are not needed would only prolong the lack of memory.
             self.next.abort()
             if not self.keeps_expired:
                 ring_clear(&state.previous, self.pool)
@@ -108,7 +108,7 @@ cdef class BatchWindow(Window):
         return 0
 
     cdef int pass_batch(self, BatchStateC* state) except -1:
-        """A release without the end of its chunk."""
+        """Emit a batch without ending the chunk."""
         cdef Py_ssize_t i
         self.expire_previous(state)
         if state.current.size == 0:
@@ -121,7 +121,7 @@ cdef class BatchWindow(Window):
         return 0
 
     cdef Py_ssize_t merge_sent(self, BatchStateC* state) except -1:
-        """The batch becomes the previous one, before anything downstream runs; returns where it begins there."""
+        """Make the batch the previous one, before anything downstream runs. Return its start index there."""
         cdef EventRingC batch
         cdef Py_ssize_t start = state.previous.size
         if self.accumulates:
@@ -136,7 +136,7 @@ cdef class BatchWindow(Window):
         return 0
 
     cdef int end_period(self, BatchStateC* state) except -1:
-        """Streaming forms: what passed in this period leaves."""
+        """End a period of a streaming variant: expire the events that passed in it."""
         if self.keeps_expired:
             return self.expire_all(state, &state.current)
         while state.current.size:
@@ -148,7 +148,7 @@ cdef class BatchWindow(Window):
         return ring_push(&state.current, event)
 
     cdef int collect_events(self, void* state, FoundC* found) except -1:
-        # What was released last; of the streaming forms what was streamed in this period.
+        # The last batch released; in streaming variants the events of the current period.
         cdef BatchStateC* batch = <BatchStateC*> state
         cdef EventRingC* events = &batch.current if self.streams_current else &batch.previous
         if found is not NULL:
@@ -157,7 +157,7 @@ cdef class BatchWindow(Window):
         return self.has_unsent(batch, events)
 
     cdef bint has_unsent(self, BatchStateC* state, EventRingC* events) noexcept:
-        """Whether some of the events have not come out, as the numbers say that the index of a join gives them then."""
+        """Return whether some events are not emitted yet; emitted ones have a number from the index of a join."""
         if state.gaps:
             state.gaps = False
             return True
@@ -211,11 +211,11 @@ cdef class LengthBatchWindow(BatchWindow):
             return self.next.reset(event.timestamp)
         if self.streams_current:
             if state.current.size >= self.length:
-                # The period is over with the event behind it: expired batch, RESET and that event are one chunk.
+                # The next event ends the period: expired batch, RESET and that event are one chunk.
                 self.end_period(state)
                 self.next.reset(event.timestamp)
             self.collect(state, event)
-            # Every event streams out in a chunk of its own, also those that came in together.
+            # Every event is a chunk of its own, even if several arrived in one.
             return self.next.process_one(event)
         self.collect(state, event)
         while state.current.size >= self.length and not state.releasing:
@@ -223,7 +223,7 @@ cdef class LengthBatchWindow(BatchWindow):
         return 0
 
     cdef int release_first(self, BatchStateC* state) except -1:
-        """Release as many as make a batch; there are more where the release before was sent some."""
+        """Release one batch. More events are left if the previous release received some."""
         cdef EventRingC batch, remaining
         memset(&batch, 0, sizeof(EventRingC))
         memset(&remaining, 0, sizeof(EventRingC))
@@ -240,7 +240,7 @@ cdef class LengthBatchWindow(BatchWindow):
             ring_clear(&remaining, self.pool)
 
     cdef int process_one(self, EventC* event) except -1:
-        # A batch window ends its chunks itself: there is nothing to finish behind one event.
+        # A batch window ends its chunks itself: there is nothing to finish after one event.
         return self.process(event) if self.length > 0 else Window.process_one(self, event)
 
 
@@ -249,9 +249,9 @@ cdef class LengthBatchWindow(BatchWindow):
 cdef class TimeBatchWindow(BatchWindow):
     """``timeBatch(t [, start] [, stream.current.event])``: periods of t milliseconds of the app's clock.
 
-    The first period ends t after the first event, or at the next boundary aligned to ``start_ms``. A timer fires at every
-    boundary at which something is held: a batch expires at the boundary after its own. The boundary is part of the state
-    of each partition key and of snapshots.
+    The first period ends t after the first event, or at the next boundary aligned to ``start_ms``. A timer fires at
+    every boundary while the window holds events: a batch expires one boundary after its release. The boundary is part
+    of the state of a partition key and of snapshots.
     """
 
     cdef int64_t duration
@@ -298,7 +298,7 @@ cdef class TimeBatchWindow(BatchWindow):
             return 0
         state = <BatchStateC*> state_of(self)
         if state is NULL or state.boundary != when:
-            return 0  # of a key that was dropped, its slot perhaps used again
+            return 0  # of a removed key, whose partition id may be reused
         if state.releasing:
             state.overdue = True
             return 0
@@ -336,14 +336,15 @@ cdef class TimeBatchWindow(BatchWindow):
 @cython.final
 @cython.no_gc_clear
 cdef class ChunkBatchWindow(BatchWindow):
-    """``batch([n])``: each arriving chunk is a batch; with n it is cut into pieces of n, each released as its own chunk,
-    the expired batch going with the first piece. The batch that joins find is the chunk, whichever piece is out.
+    """``batch([n])``: each arriving chunk is a batch. With n it is cut into pieces of n events.
 
-    RESET comes before every piece but the very first, stamped with the first event of the piece before it.
+    Each piece is emitted as a chunk of its own; the expired batch goes with the first piece. Joins find the whole
+    batch, whichever piece is being emitted. RESET precedes every piece but the very first, with the time of the first
+    event of the piece before it.
 
     Args:
-        resets: RESET comes before a chunk also where nothing is kept of those before. Inside a partition it does not:
-            the aggregates of a key go on from chunk to chunk there, as recorded of Siddhi.
+        resets: RESET also precedes a chunk when expired events are not kept. Not so inside a partition: there the
+            aggregates of a key continue from chunk to chunk, as recorded of Siddhi.
     """
 
     cdef Py_ssize_t length
@@ -380,7 +381,7 @@ cdef class ChunkBatchWindow(BatchWindow):
                 i = (before - 1) // self.length * self.length if self.length > 0 else 0
                 announced_at = ring_at(&state.previous, i).timestamp
             self.expire_previous(state)
-            # The whole chunk is the next previous batch; only its release is in pieces.
+            # The whole chunk becomes the previous batch; only its emission is in pieces.
             start = self.merge_sent(state)
             i = start
             while i < state.previous.size:
@@ -396,7 +397,7 @@ cdef class ChunkBatchWindow(BatchWindow):
                 i += 1
         finally:
             self.end_release(state)
-        # Released behind finish(): the selection may look at the events until then.
+        # Events are released after finish(): the selection may read them until then.
         self.next.finish()
         if not self.keeps_expired:
             while state.previous.size:

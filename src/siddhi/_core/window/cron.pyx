@@ -1,4 +1,4 @@
-"""``cron('...')``: batches released at the times of a cron text."""
+"""``cron('...')``: batches emitted at the times of a cron expression."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -15,20 +15,20 @@ from siddhi._core.window.base cimport Window, state_of
 
 cdef struct CronStateC:
     EventRingC current                 # collected since the last release
-    EventRingC previous                # released last
-    int64_t due                    # the tick that will release, ms; set while events wait
+    EventRingC previous                # last batch released
+    int64_t due                    # tick of the next release, ms; set while events wait
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class CronWindow(Window):
-    """A release is one chunk: the previous batch as EXPIRED, then the collected events as CURRENT, no RESET.
+    """Emits a chunk at each tick: the previous batch as EXPIRED, then the collected events as CURRENT, without RESET.
 
-    A tick without collected events does nothing, so the window waits for ticks only while it has something to release.
-    The expired events are always sent: they remove the previous batch from the aggregates.
+    A tick without collected events has no effect, so a timer is pending only while events wait. Expired events are sent
+    regardless of the output of the query: they subtract from aggregates what the previous batch added.
 
     Args:
-        next_tick: ``fn(ms)``, the first tick after a time, None where there is none left: events are not kept then.
+        next_tick: ``fn(ms)``, returns the first tick after a time; None if there is none, then events are not kept.
     """
 
     cdef object next_tick
@@ -62,14 +62,14 @@ cdef class CronWindow(Window):
             return 0
         state = <CronStateC*> state_of(self)
         if state is NULL or state.due != when:
-            return 0  # of a key that was dropped, its slot perhaps used again
+            return 0  # of a removed key, whose partition id may be reused
         state.due = 0
         while state.previous.size:
             self.expire(ring_pop(&state.previous), now)
         batch = state.current
         state.current = state.previous
         state.previous = batch
-        # A function of the selection may move the clock, and end the next batch, while this one passes.
+        # A function of the selection may advance the clock and end the next batch during this loop.
         while i < state.previous.size:
             event = ring_at(&state.previous, i)
             retain(self.pool, event)

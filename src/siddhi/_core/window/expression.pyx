@@ -1,8 +1,8 @@
-"""``expression('...')`` and ``expressionBatch('...')``: windows that a condition over their own content bounds.
+"""``expression('...')`` and ``expressionBatch('...')``: windows bounded by a condition over their own events.
 
-The condition reads the current event, the oldest and the newest event held, and may aggregate over the content: it is
-evaluated once with each event that comes (CURRENT) and once with each that goes (EXPIRED), so its aggregators follow
-what is held at O(1) per event.
+The condition reads the current event and the oldest and newest event held, and may aggregate over the held events. It
+is evaluated once for each event added (CURRENT) and once for each event removed (EXPIRED). So its aggregators follow
+the held events at O(1) per event.
 """
 
 cimport cython
@@ -22,30 +22,32 @@ from siddhi._core.runtime.ring cimport (
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
-FIRST, LAST = 0, 1                 # event slots of a condition: the oldest and the newest event held
+FIRST, LAST = 0, 1                 # slots of a condition: the oldest and the newest event held
 
 cdef struct BufferStateC:
-    EventRingC buffered                    # what the condition is about
-    EventRingC released                # expressionBatch: released last
-    PyObject* condition            # HeldCondition in force, one of the window's; NULL: none yet
+    EventRingC buffered                    # events that the condition ranges over
+    EventRingC released                # expressionBatch: last batch released
+    PyObject* condition            # BufferCondition in force, borrowed from the window; NULL: none yet
 
 
 @cython.final
 cdef class BufferCondition:
-    """A condition of a window. Its aggregators have one state, which inside a partition all keys share: a condition
-    that counts, counts the events of every key, as recorded of Siddhi.
+    """Condition of a window.
+
+    Its aggregators have one state, shared by all keys of a partition: a count in the condition counts the events of
+    every key, as recorded of Siddhi.
 
     Args:
-        app: the app's context.
-        executor: of the condition; reads the current event, and the ends in the slots FIRST and LAST.
-        aggregators: those in it, in order of evaluation.
-        text: what it was made from, where texts come with the events.
+        app: context of the app.
+        executor: evaluates the condition; reads the current event, and the slots FIRST and LAST.
+        aggregators: aggregators in the condition, in order of evaluation.
+        text: source of the condition, if events bring conditions as text.
     """
 
     cdef Executor executor
     cdef AggregatorStates states
     cdef readonly object text
-    cdef Py_ssize_t users          # partition keys it is in force for
+    cdef Py_ssize_t users          # number of partition keys it is in force for
 
     def __init__(self, AppContext app not None, Executor executor not None, list aggregators not None, text=None):
         self.executor = executor
@@ -55,25 +57,25 @@ cdef class BufferCondition:
 
 
 cdef class BufferedWindow(Window):
-    """What the two share: the condition and its evaluation.
+    """Base class: the condition and its evaluation.
 
     Args:
-        condition: HeldCondition that always holds, or
-        text: executor over the event that says which is in force, and
-        make_condition: ``fn(text)``, makes a HeldCondition; what it raises fails the event.
+        condition: BufferCondition that is always in force; alternatively
+        text: executor over the event that returns the source of the condition in force, and
+        make_condition: ``fn(text)``, returns a BufferCondition; its exceptions fail the event.
     """
 
     cdef BufferCondition fixed
     cdef Executor text
     cdef object make_condition
-    cdef dict conditions           # those in force, by text; states only borrow them, so that the collector sees all
-    cdef bint closing              # the window goes: they may be gone already
+    cdef dict conditions           # conditions in force, by text; owned here, so that the garbage collector sees all
+    cdef bint closing              # the window is being freed: conditions may be freed already
 
     def __init__(self, AppContext app not None, EventPool pool not None, BufferCondition condition, Executor text,
                  make_condition, bint stamps):
         Window.__init__(self, app, pool, stamps)
         if condition is None and (text is None or make_condition is None):
-            raise TypeError("a window needs a condition, or a text and what makes one of it")
+            raise TypeError("an expression window needs a condition, or a text and a function that compiles it")
         self.fixed = condition
         self.text = text
         self.make_condition = make_condition
@@ -97,7 +99,7 @@ cdef class BufferedWindow(Window):
         ring_clear(&state.released, self.pool)
         self.deactivate(state)
 
-    # --- which condition
+    # --- condition in force
 
     cdef int activate(self, BufferStateC* state, BufferCondition condition) except -1:
         condition.users += 1
@@ -114,7 +116,7 @@ cdef class BufferedWindow(Window):
         state.condition = NULL
         condition.users -= 1
         if condition.users == 0 and condition.text is not None:
-            # Texts come and go with the events: what no key needs any more is forgotten.
+            # Texts come with the events: remove a condition that no key uses.
             self.conditions.pop(condition.text, None)
 
     cdef BufferCondition condition_of(self, text):
@@ -122,12 +124,12 @@ cdef class BufferedWindow(Window):
         return self.make_condition(text) if found is None else found
 
     cdef int follow_text(self, BufferStateC* state, EventC* event) except -1:
-        """Where the event brings another condition: what is held is admitted anew under that."""
+        """Apply the condition that the event brings. Under a new condition the held events are added again."""
         cdef EventRingC buffered
         cdef BufferCondition condition
         cdef object text = evaluate_to_python(self.text, event, &self.app.frame)
         if text is None:
-            raise ValueError("the condition of the window is null")
+            raise ValueError("the condition of an expression window is null: expected the text of an expression")
         if state.condition is not NULL and (<BufferCondition> state.condition).text == text:
             return 0
         condition = self.condition_of(text)
@@ -144,7 +146,7 @@ cdef class BufferedWindow(Window):
         return 0
 
     cdef int forget_buffered(self, BufferStateC* state) except -1:
-        """Let a condition that stays in force for other keys forget what is held for this one."""
+        """Subtract the held events of this key from a condition that stays in force for other keys."""
         cdef Py_ssize_t i
         if state.condition is not NULL and (<BufferCondition> state.condition).users > 1:
             for i in range(state.buffered.size):
@@ -152,18 +154,18 @@ cdef class BufferedWindow(Window):
         return 0
 
     cdef int admit(self, BufferStateC* state, EventC* event) except -1:
-        """Take an event in; takes over its reference."""
+        """Add an event to the window. Consumes its reference."""
         release(self.pool, event)
         return 0
 
     # --- evaluation
 
     cdef bint holds(self, BufferStateC* state, EventC* event, int type, EventC* first, EventC* last) except -1:
-        """Evaluate with an event that comes (CURRENT) or goes (EXPIRED)."""
+        """Evaluate the condition for an event that is added (CURRENT) or removed (EXPIRED)."""
         cdef FrameC* frame = &self.app.frame
         cdef EventC** before = frame.slots
         cdef EventC* ends[2]
-        cdef BufferCondition condition = <BufferCondition> state.condition      # it may call Python, which may send another
+        cdef BufferCondition condition = <BufferCondition> state.condition  # owned: Python code in it may replace it
         ends[0] = first
         ends[1] = last
         frame.slots = ends
@@ -215,11 +217,11 @@ cdef class BufferedWindow(Window):
 @cython.final
 @cython.no_gc_clear
 cdef class ExpressionWindow(BufferedWindow):
-    """The latest events for which the condition holds.
+    """Keeps the latest events for which the condition holds.
 
-    An event that comes is held and the condition evaluated with it. Where that fails the oldest events expire, one by
-    one, until it holds: evaluated with the one that goes, over what is left. They leave before the new event passes;
-    when nothing is left of the window, the new event itself is among them.
+    An added event is held and the condition is evaluated with it. If it fails, the oldest events expire one by one
+    until the condition holds, evaluated with the event removed, over the events left. They leave before the new event
+    passes. If no event is left, the new event has expired as well.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, BufferCondition condition, Executor text,
@@ -276,13 +278,13 @@ cdef class ExpressionWindow(BufferedWindow):
 @cython.final
 @cython.no_gc_clear
 cdef class ExpressionBatchWindow(BufferedWindow):
-    """Collects events while the condition holds over them; the event that ends that releases the batch.
+    """Collects events while the condition holds; the event for which it fails releases the batch.
 
-    A release is one chunk: the batch before as EXPIRED, then the batch as CURRENT, stamped with the clock, no RESET.
-    The event that released it begins the next batch, or is the last one of this (``includes``). Where events stream,
-    they pass as they come and the release is the batch as EXPIRED. An event that fails in an empty window expires at
-    once and passes, included or not: no batch is left of it. The expired events are always sent:
-    they remove the batch from the aggregates.
+    A release is one chunk: the previous batch as EXPIRED, then the batch as CURRENT, stamped with the clock, without
+    RESET. The releasing event begins the next batch, or is the last of this one (``includes``). In the streaming
+    variant events pass at once and a release is the batch as EXPIRED. An event that fails in an empty window expires at
+    once and passes, included or not: it leaves no batch. Expired events are sent regardless of the output of the query:
+    they subtract from aggregates what the batch added.
 
     Args:
         includes: executor over the releasing event; None: it is never included.
@@ -311,16 +313,16 @@ cdef class ExpressionBatchWindow(BufferedWindow):
             return self.take(state, event, self.streams_current)
         except BaseException:
             if self.streams_current:
-                # What another condition let go has been put out, and no event follows that would end its chunk.
+                # What the previous condition released has been emitted, and no event follows that would end its chunk.
                 self.next.finish()
             raise
 
     cdef int process_one(self, EventC* event) except -1:
-        # A batch window ends its chunks itself: there is nothing to finish behind one event.
+        # A batch window ends its chunks itself: there is nothing to finish after one event.
         return self.process(event)
 
     cdef int admit(self, BufferStateC* state, EventC* event) except -1:
-        # Events that are held have passed already where events stream.
+        # Held events have passed already in the streaming variant.
         return self.take(state, event, False)
 
     cdef bint is_included(self, EventC* event) except -1:
@@ -330,7 +332,7 @@ cdef class ExpressionBatchWindow(BufferedWindow):
         return evaluate_condition(&self.includes.c, event, &self.app.frame) == TRUE
 
     cdef int take(self, BufferStateC* state, EventC* event, bint passes) except -1:
-        """Put an event into the batch, and release that where the condition fails; takes over its reference."""
+        """Add an event to the batch, and release the batch if the condition fails. Consumes the reference."""
         cdef EventC* first = ring_first(&state.buffered) if state.buffered.size else event
         cdef bint kept = False
         try:
@@ -338,7 +340,7 @@ cdef class ExpressionBatchWindow(BufferedWindow):
                 ring_push(&state.buffered, event)
                 kept = True
                 return self.next.process_one(event) if passes else 0
-            # A new batch begins, and the event that ended this one counts there, even if it was included.
+            # A new batch begins. The event that ended the last one counts there, even if it was included.
             (<BufferCondition> state.condition).states.reset_partition(0)
             self.holds(state, event, CURRENT, event, event)
             if state.buffered.size == 0:
@@ -362,7 +364,7 @@ cdef class ExpressionBatchWindow(BufferedWindow):
                 release(self.pool, event)
 
     cdef int pass_alone(self, BufferStateC* state, EventC* event, bint passes) except -1:
-        """An event that fails in an empty window: it expires, then passes unless it did before."""
+        """Emit an event that fails in an empty window: it expires, then passes unless it has passed."""
         cdef EventC* current
         cdef int64_t now = self.expiry_time()
         while state.released.size:
@@ -381,9 +383,10 @@ cdef class ExpressionBatchWindow(BufferedWindow):
         return self.next.finish()
 
     cdef int release_batch(self, BufferStateC* state, EventC* event, bint passes) except -1:
-        """End the batch; the event, whose reference it takes over, is the first of the next one (NULL: none is).
+        """End the batch. `event`, whose reference is consumed, is the first of the next batch (NULL: none).
 
-        What a new condition releases while events stream (they pass no more) begins the chunk of the event that brought it.
+        In the streaming variant a batch that a new condition releases begins the chunk of the event that brought the
+        condition.
         """
         cdef EventRingC batch
         cdef EventC* buffered
@@ -399,14 +402,14 @@ cdef class ExpressionBatchWindow(BufferedWindow):
         batch = state.buffered
         state.buffered = state.released
         state.released = batch
-        # The batch before is where the next one will be collected: it goes first.
+        # The ring of the previous batch will collect the next one: empty it first.
         try:
             while state.buffered.size:
                 self.expire(ring_pop(&state.buffered), now)
         finally:
             if event is not NULL:
                 ring_push(&state.buffered, event)
-        # A function of the selection may send, and end the next batch, while this one passes.
+        # A function of the selection may send and end the next batch during this loop.
         while i < state.released.size:
             buffered = own_event(self.pool, ring_at(&state.released, i))
             state.released.events[(state.released.head + i) & state.released.mask] = buffered

@@ -1,4 +1,5 @@
-"""``externalTimeBatch(ts, t [, start [, timeout [, replace]]])``: batches of one period each, by the events' time."""
+"""``externalTimeBatch(ts, t [, start [, timeout [, replace]]])``: batches of one period each, by the time of the
+events."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -15,34 +16,36 @@ from siddhi._core.snapshot.format cimport REFUSED, SnapshotReader, SnapshotWrite
 from siddhi._core.window.base cimport Window, state_of
 
 cdef struct ExternalBatchStateC:
-    EventRingC current                 # collected and not yet released
-    EventRingC released                # released last, in parts perhaps while its period is open
-    int64_t start                  # periods are counted from here
-    int64_t end                    # of the open period: the first time that is no longer in it
-    int64_t latest                 # the largest time seen
-    int64_t due                    # when the timeout is over, ms of the app's clock; 0: no timer
-    bint started                   # the fields above mean something
+    EventRingC current                 # collected, not yet released
+    EventRingC released                # last batch released; after a timeout a part of the open period
+    int64_t start                  # origin of the periods
+    int64_t end                    # end of the open period, exclusive
+    int64_t latest                 # largest time seen
+    int64_t due                    # end of the timeout, ms of the app's clock; 0: no timer
+    bint started                   # the fields above are valid
     bint early                     # the timeout has released a part of the open period
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class ExternalTimeBatchWindow(Window):
-    """The first event at or behind the end of the period releases it and opens the next; empty periods are skipped.
+    """Groups events into periods by an attribute.
 
-    A release is one chunk: the batch before as EXPIRED (where somebody wants it, stamped with the largest time seen),
-    RESET, the batch as CURRENT. With a timeout, what was collected is released when that long passed on the app's clock
-    since the last release; what comes later in the same period is released together with that once more. Joins find of
-    a batch what has come out: amid a release, where a function of the selection sends, that is a part of it.
+    The first event at or after the end of the period releases the batch and opens the next period; empty periods are
+    skipped. A release is one chunk: the previous batch as EXPIRED (if needed, stamped with the largest time seen),
+    RESET, the batch as CURRENT. With a timeout, collected events are released when that time has passed on the app's
+    clock since the last release. Events that arrive later in the same period are released together with these events
+    again. Joins find what has been emitted of a batch: during a release, where a function of the selection may send,
+    that is a part of it.
 
     Args:
-        position: of the long attribute with the time, in the window's records.
+        position: index of the long attribute with the time, in the window's records.
         duration_ms: t.
-        start_ms: an instant the periods are aligned to; None: the first event's time.
-        start_position: of the attribute of the first event that says so; None: there is none.
+        start_ms: an instant the periods are aligned to; None: the time of the first event.
+        start_position: index of the attribute of the first event that holds the start; None: no such attribute.
         timeout_ms: 0 for none.
-        replaces: the attribute of held events becomes the end of their period.
-        keeps_expired: the batch before is wanted.
+        replaces: the attribute of held events is replaced by the end of their period.
+        keeps_expired: the previous batch is needed.
     """
 
     cdef int64_t duration
@@ -60,7 +63,7 @@ cdef class ExternalTimeBatchWindow(Window):
                  start_position, int64_t timeout_ms, bint replaces, bint keeps_expired, bint stamps=True):
         Window.__init__(self, app, pool, stamps)
         if duration_ms <= 0:
-            raise ValueError(f"a batch can't last {duration_ms} ms")
+            raise ValueError(f"the period of externalTimeBatch must be positive, not {duration_ms} ms")
         self.duration = duration_ms
         self.cell = pool.layout.cell(position)
         self.word = pool.layout.null_word(position)
@@ -77,7 +80,7 @@ cdef class ExternalTimeBatchWindow(Window):
         self.close_all()
 
     cdef int64_t end_behind(self, int64_t time, int64_t start) noexcept:
-        """The first border behind a time, counted from a start."""
+        """Return the first boundary after a time, counted from a start."""
         if time < start:
             return time + self.duration - (time - start) % self.duration
         return time + self.duration - <int64_t> ((<uint64_t> time - <uint64_t> start) % <uint64_t> self.duration)
@@ -92,7 +95,7 @@ cdef class ExternalTimeBatchWindow(Window):
         return <int64_t> event.body[self.cell]
 
     cdef int64_t start_in(self, const EventC* event) except? -1:
-        """What the attribute for the start says."""
+        """Return the value of the start attribute."""
         cdef int i = self.start_position
         cdef const CellC* value = <const CellC*> &event.body[self.pool.layout.words + i]
         if event.body[i >> 6] & ((<uint64_t> 1) << (i & 63)):
@@ -129,7 +132,7 @@ cdef class ExternalTimeBatchWindow(Window):
         if time > state.latest:
             state.latest = time
         if time >= state.end:
-            # The next period is open before anything downstream can send again.
+            # Open the next period before anything downstream can send again.
             if state.early:
                 state.early = False
                 released = self.release_rest(state, self.keeps_expired)
@@ -141,7 +144,7 @@ cdef class ExternalTimeBatchWindow(Window):
         return self.next.finish() if released else 0
 
     cdef int process_one(self, EventC* event) except -1:
-        # The window ends its chunks itself: there is nothing to finish behind one event.
+        # The window ends its chunks itself: there is nothing to finish after one event.
         return self.process(event)
 
     cdef int collect(self, ExternalBatchStateC* state, EventC* event) except -1:
@@ -153,7 +156,7 @@ cdef class ExternalTimeBatchWindow(Window):
         return ring_push(&state.current, event)
 
     cdef bint release_batch(self, ExternalBatchStateC* state, bint keeps) except -1:
-        """The batch before, RESET, the batch; the caller ends the chunk. Returns whether there is one."""
+        """Emit previous batch, RESET and batch; the caller ends the chunk. Return whether anything was emitted."""
         cdef bint any_expired = state.released.size > 0 and self.keeps_expired
         while state.released.size:
             if self.keeps_expired:
@@ -167,14 +170,15 @@ cdef class ExternalTimeBatchWindow(Window):
         return True
 
     cdef bint release_rest(self, ExternalBatchStateC* state, bint keeps) except -1:
-        """What came since the timeout released a part of the period: that part again, and the rest."""
+        """Emit the part that the timeout released again, and what arrived since. Return whether anything was
+        emitted."""
         cdef Py_ssize_t i = 0, n = state.released.size
         cdef EventC* event
         if state.current.size == 0:
             return False
         if self.keeps_expired:
             while i < n and i < state.released.size:
-                # It stays held: what expires is a copy without the number by which the index of a join knows it.
+                # The event stays held: what expires is a copy without the number by which the index of a join knows it.
                 event = copy_event(self.pool, ring_at(&state.released, i))
                 if ring_at(&state.released, i).group == REFUSED:
                     event.group = REFUSED
@@ -182,7 +186,7 @@ cdef class ExternalTimeBatchWindow(Window):
                 i += 1
             i = 0
         self.next.reset(state.latest)
-        # A function of the selection may send, and end the next batch, while this one passes.
+        # A function of the selection may send and end the next batch during this loop.
         while i < n and i < state.released.size:
             event = ring_at(&state.released, i)
             retain(self.pool, event)
@@ -195,13 +199,13 @@ cdef class ExternalTimeBatchWindow(Window):
         return True
 
     cdef int pass_on(self, ExternalBatchStateC* state, bint keeps) except -1:
-        """Send what was collected as CURRENT."""
+        """Emit the collected events as CURRENT."""
         cdef EventC* event
         while state.current.size:
             event = ring_pop(&state.current)
             try:
                 if keeps:
-                    # Before it is sent: the index of a join enters it then, and it is held also where that fails.
+                    # Before it is sent: then the index of a join adds it, and it stays held even if that fails.
                     ring_push(&state.released, event)
                     retain(self.pool, event)
                 self.next.process(event)
@@ -216,7 +220,7 @@ cdef class ExternalTimeBatchWindow(Window):
             return 0
         state = <ExternalBatchStateC*> state_of(self)
         if state is NULL or state.due != when:
-            return 0  # set before the last release, or of a key that was dropped, its slot perhaps used again
+            return 0  # scheduled before the last release, or of a removed key, whose partition id may be reused
         if state.early:
             released = self.release_rest(state, True)
         else:

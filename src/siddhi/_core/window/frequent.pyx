@@ -1,4 +1,4 @@
-"""``frequent`` and ``lossyFrequent``: the latest events of the keys that come most often, counted in little memory."""
+"""``frequent`` and ``lossyFrequent``: the latest events of the most frequent keys, counted in bounded memory."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -18,32 +18,32 @@ from siddhi._core.runtime.lookup cimport FoundC, found_add
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
-# A table of the next size could not count its buckets.
+# The hash table of the next size would overflow its bucket numbers.
 cdef Py_ssize_t MOST_KEYS = (<Py_ssize_t> 3) << 29
 
 cdef struct CountedC:
-    EventC* event                  # the latest of its key
+    EventC* event                  # latest event of the key
     int64_t count
-    int64_t delta                  # lossyFrequent: how often it may have come before it was counted
-    int64_t order                  # of the keys' arrival
+    int64_t delta                  # lossyFrequent: maximum number of events missed before it was counted
+    int64_t order                  # rank of the key by arrival
 
 cdef struct FrequentStateC:
     PyObject* keys                 # KeyMap, owned
     CountedC* counted              # [capacity] by key id
     Py_ssize_t capacity
-    Py_ssize_t most                # keys there were at the most
-    int64_t total                  # events, dropped ones included
-    int64_t arrivals               # of keys
+    Py_ssize_t most                # maximum number of keys so far
+    int64_t total                  # number of events, including dropped ones
+    int64_t arrivals               # number of keys that arrived
 
 
 cdef struct GoneC:
-    int64_t order                  # of its arrival
-    EventC* event                  # the latest of its key
-    uint32_t bucket                # of its text in a hash map
+    int64_t order                  # rank of the key by arrival
+    EventC* event                  # latest event of the key
+    uint32_t bucket                # bucket of the key's text in Java's HashMap
     uint32_t key_id
 
 cdef enum:
-    LOOKAHEAD = 12                     # events whose memory is asked for before they come
+    LOOKAHEAD = 12                     # events to prefetch ahead
 
 
 cdef int in_order(const void* left, const void* right) noexcept nogil:
@@ -55,16 +55,16 @@ cdef int in_order(const void* left, const void* right) noexcept nogil:
 
 
 cdef class CountingWindow(Window):
-    """What the two share: the latest event and the count of each key.
+    """Base class: the latest event and the count of each key.
 
     Args:
-        positions: of the attributes in the window's records that are the key; none: all events have one key.
+        positions: indexes of the key attributes in the window's records; empty: all events have one key.
     """
 
     cdef tuple positions
-    cdef int key_positions[MAX_WIDTH]     # the same
+    cdef int key_positions[MAX_WIDTH]     # copy of `positions`
     cdef int width
-    cdef GoneC* gone               # keys that have to go, found one by one
+    cdef GoneC* gone               # keys to remove, collected one by one
     cdef Py_ssize_t n_gone
     cdef Py_ssize_t room
 
@@ -106,7 +106,7 @@ cdef class CountingWindow(Window):
         state.keys = NULL
 
     cdef uint64_t read_key(self, EventC* event, CellC* key) noexcept:
-        """The cells of an event's key; the null bits."""
+        """Read the cells of an event's key; return its null bits."""
         cdef uint64_t nulls = 0
         cdef int i, position
         key[0].bits = 0
@@ -133,7 +133,7 @@ cdef class CountingWindow(Window):
         return Window.process_block(self, events, n, at)
 
     cdef CountedC* count(self, FrequentStateC* state, EventC* event, uint32_t* key_id, bint* is_new) except NULL:
-        """Find or make the entry of the event's key; a new one is all zeros but for its order."""
+        """Find or create the entry of the event's key. A new entry is zeroed except for its order."""
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls = self.read_key(event, key)
         cdef CountedC* entry
@@ -164,7 +164,7 @@ cdef class CountingWindow(Window):
         return 0
 
     cdef int keep(self, CountedC* entry, EventC* event) except -1:
-        """Make an event the latest of its key; the one before does not expire."""
+        """Make an event the latest of its key. The one before does not expire."""
         retain(self.pool, event)
         if entry.event is not NULL:
             release(self.pool, entry.event)
@@ -172,12 +172,12 @@ cdef class CountingWindow(Window):
         return 0
 
     cdef int forget(self, FrequentStateC* state, uint32_t key_id) except -1:
-        """Take a key out; its latest event is the caller's."""
+        """Remove a key. The caller takes over the reference to its latest event."""
         memset(&state.counted[key_id], 0, sizeof(CountedC))
         return (<KeyMap> state.keys).remove(key_id)
 
     cdef int leave(self, FrequentStateC* state, uint32_t key_id) except -1:
-        """A key has to go, with the next :meth:`expire_keys`."""
+        """Mark a key for removal by the next :meth:`expire_keys`."""
         cdef GoneC* gone
         if self.n_gone == self.room:
             gone = <GoneC*> PyMem_Realloc(self.gone, max(16, 2 * self.room) * sizeof(GoneC))
@@ -192,10 +192,10 @@ cdef class CountingWindow(Window):
         return 0
 
     cdef int expire_keys(self, FrequentStateC* state) except -1:
-        """Take keys out and let their latest events expire, in the order a hash map of their texts would have.
+        """Remove the marked keys and expire their latest events, in the order of a Java HashMap of their texts.
 
-        That order is all over the memory. What need not follow it, taking the keys out and giving the records back, goes by
-        key id, as the events came: so those to come find one neighbour behind the other.
+        That order is scattered over memory. Removing keys and releasing records need not follow it: this goes by key
+        id, in the order of arrival, so that later events find neighbouring memory.
         """
         cdef Py_ssize_t i, n = self.n_gone
         cdef GoneC* gone = self.gone
@@ -206,7 +206,7 @@ cdef class CountingWindow(Window):
         events = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
         if events is NULL:
             raise MemoryError
-        # What expires may send into this window again: the keys to go are its own from now on.
+        # An expired event may send into this window again: from here on this call owns the array.
         self.gone, self.room, self.n_gone = NULL, 0, 0
         try:
             self.order_gone(state, gone, n)
@@ -233,7 +233,7 @@ cdef class CountingWindow(Window):
         return 0
 
     cdef int order_gone(self, FrequentStateC* state, GoneC* gone, Py_ssize_t n) except -1:
-        """Find the bucket of each key that goes."""
+        """Find the hash map bucket of each removed key."""
         cdef uint32_t mask
         cdef Py_ssize_t i
         if n > 1:
@@ -243,7 +243,7 @@ cdef class CountingWindow(Window):
         return 0
 
     cdef int expire_kept(self, EventC* event, int64_t timestamp) except -1:
-        """As :meth:`expire`, but the caller gives the event up."""
+        """Emit an event as EXPIRED like :meth:`expire`; the caller releases the reference."""
         if event.refs > 1:
             retain(self.pool, event)
             return self.expire(event, timestamp)
@@ -281,7 +281,7 @@ cdef class CountingWindow(Window):
                 state.counted[key_id].order = reader.get_i64()
         state.most = reader.get_i64()
         if not keys.size <= state.most <= MOST_KEYS:
-            raise ValueError(f"snapshot is damaged: a window that counted {state.most} keys")
+            raise ValueError(f"snapshot is damaged: a frequent window has counted {state.most} keys")
         state.total = reader.get_i64()
         state.arrivals = reader.get_i64()
         return 0
@@ -290,11 +290,12 @@ cdef class CountingWindow(Window):
 @cython.final
 @cython.no_gc_clear
 cdef class FrequentWindow(CountingWindow):
-    """``frequent(n [, a])``: counts n keys (Misra and Gries). An event of a counted key passes and becomes its latest.
+    """``frequent(n [, a])``: counts n keys (Misra and Gries).
 
-    One of a new key passes where fewer than n are counted. Otherwise all counts go down by one and the latest event of
-    each key that reaches zero expires; if that made room the new event passes after them, else it is dropped. A count
-    goes down only as often as it went up, so an event costs the same for any n.
+    An event of a counted key passes and becomes its latest. An event of a new key passes while fewer than n keys are
+    counted. Otherwise all counts are decremented and the latest event of each key that reaches zero expires. If that
+    made room, the new event passes after them, else it is dropped. A count is decremented only as often as it was
+    incremented, so the amortized cost of an event does not depend on n.
 
     Args:
         length: n.
@@ -319,7 +320,7 @@ cdef class FrequentWindow(CountingWindow):
         cdef bint is_new = False
         cdef CountedC* entry = self.count(state, event, &key_id, &is_new)
         if is_new and keys.size > self.length:
-            # Its key must not be among those that are counted down.
+            # Its key must not be counted down.
             self.forget(state, key_id)
             if self.length <= 0 or not self.count_down(state):
                 return 0
@@ -331,7 +332,7 @@ cdef class FrequentWindow(CountingWindow):
         return self.next.process(event)
 
     cdef bint count_down(self, FrequentStateC* state) except -1:
-        """One less for every key; returns whether keys had to go."""
+        """Decrement the count of every key; return whether keys were removed."""
         cdef KeyMap keys = <KeyMap> state.keys
         cdef uint32_t key_id
         cdef bint any_gone
@@ -348,12 +349,12 @@ cdef class FrequentWindow(CountingWindow):
 @cython.final
 @cython.no_gc_clear
 cdef class LossyFrequentWindow(CountingWindow):
-    """``lossyFrequent(support [, error [, a]])``: an event passes where its key's share of all events is large enough.
+    """``lossyFrequent(support [, error [, a]])``: passes an event if its key's share of all events is large enough.
 
-    Every event counts its key; it passes iff that count is at least (support - error) of all events. The stream is cut
-    into buckets of ceil(1 / error) events. A key remembers how many buckets were over when it was first counted; behind
-    every bucket, keys whose count and that number together are no more than the buckets so far are forgotten, and their
-    latest event expires, whether it had passed or not.
+    Every event counts its key. It passes if that count is at least (support - error) of all events. The stream is cut
+    into buckets of ceil(1 / error) events. A key stores the number of complete buckets at its first event as `delta`.
+    After every bucket, keys whose count plus delta is at most the number of buckets are removed. Their latest event
+    expires, whether or not it had passed.
 
     Args:
         support, error: shares between 0 and 1.
@@ -362,13 +363,13 @@ cdef class LossyFrequentWindow(CountingWindow):
 
     cdef double support
     cdef double error
-    cdef int64_t width             # events of a bucket
+    cdef int64_t width             # number of events of a bucket
 
     def __init__(self, AppContext app not None, EventPool pool not None, double support, double error, positions,
                  bint stamps=True):
         CountingWindow.__init__(self, app, pool, positions, stamps)
         if not 0 < error < 1:
-            raise ValueError(f"the error of lossyFrequent lies between 0 and 1: {error} does not")
+            raise ValueError(f"invalid error {error} for lossyFrequent: expected a number between 0 and 1")
         self.support = support
         self.error = error
         self.width = <int64_t> ceil(1 / error)

@@ -19,7 +19,8 @@ cdef struct LengthStateC:
 @cython.final
 @cython.no_gc_clear
 cdef class LengthWindow(Window):
-    """Keeps the last ``length`` events: when full, the oldest expires before the new one passes, in the same chunk.
+    """Keeps the last ``length`` events. When it is full, the oldest event expires before the new one passes, in the
+    same chunk.
 
     With a length of zero (or less) nothing is held: each event passes, expires at once and is followed by RESET.
     """
@@ -70,7 +71,7 @@ cdef class LengthWindow(Window):
         if self.length <= 0:
             self.next.process(event)
             retain(self.pool, event)
-            # The sender holds the event too, so expire() works on a copy.
+            # The sender holds the event as well, so expire() emits a copy.
             self.expire(event, now_ms(&self.app.frame))
             return self.next.reset(event.timestamp)
         if state.buffered.size >= self.length:

@@ -1,4 +1,4 @@
-"""Looking through the content of a window."""
+"""Searching the events of a window."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
@@ -15,21 +15,21 @@ from siddhi._core.runtime.lookup cimport FoundC, found_free, found_keep
 
 @cython.final
 cdef class WindowScan(Searchable):
-    """The events of a window for which a condition holds, in the order the window shows them.
+    """Finds the events of a window that meet a condition, in the order in which the window shows them.
 
     Args:
-        window: it must be searchable.
-        slot: where the condition reads the window's event.
-        condition: over event slots; None: every event matches.
-        shared: the window has one content for all partition keys.
-        tells: the window wants to know when its content is looked at.
-        calls_python: the condition does; the window's content may change while it is looked through.
+        window: a searchable window.
+        slot: slot in which the condition reads the window's event.
+        condition: condition over event slots; None: every event matches.
+        shared: all partition keys share the window's events.
+        tells: the window must be told when it is searched.
+        calls_python: the condition calls Python, so that the window may change during the search.
     """
 
     def __init__(self, Window window not None, int slot, Executor condition=None, bint shared=False,
                  bint tells=False, bint calls_python=False):
         if not window.is_searchable:
-            raise TypeError(f"{type(window).__name__} can't be searched")
+            raise TypeError(f"{type(window).__name__} cannot be searched")
         self.window = window
         self.pool = window.pool
         self.slot = slot
@@ -55,7 +55,7 @@ cdef class WindowScan(Searchable):
         return 0
 
     cdef int select(self, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1:
-        """Keep those from `kept` on for which the condition holds."""
+        """Keep the events from `kept` on that meet the condition."""
         cdef Py_ssize_t i = kept, n = found.size
         cdef bint passed
         cdef EventC* event
@@ -80,15 +80,15 @@ cdef class WindowScan(Searchable):
         return 0
 
 
-# --- Indexes over the events a window holds.
+# --- Indexes over the events of a window.
 
 cdef enum:
     MAX_PARTS = 16
-    MAX_EMPTY = 256                # keys without events that may stay however few there are
+    MAX_EMPTY = 256                # number of keys without events that may always stay
 
 
 cdef inline bint key_of(tuple parts, int n, EventC* event, FrameC* frame, CellC* key) except -1:
-    """Evaluate a key; False where a part of it is null: null equals nothing."""
+    """Evaluate a key; return False if a part of it is null, which equals nothing."""
     cdef int i, status
     cdef Executor part
     for i in range(n):
@@ -108,7 +108,7 @@ cdef inline bint is_nan(int code, const CellC* key) noexcept:
 
 @cython.final
 cdef class EventIndex:
-    """Events by key.
+    """Hash index of events by key.
 
     Args:
         parts: executors of the key's parts, which read the event in ``slot``.
@@ -121,9 +121,9 @@ cdef class EventIndex:
         self.parts = parts
         self.n_parts = len(parts)
         if not 0 < self.n_parts < MAX_PARTS:
-            raise ValueError(f"an index has 1 to {MAX_PARTS - 1} parts")
+            raise ValueError(f"the key of an index must have 1 to {MAX_PARTS - 1} parts, not {self.n_parts}")
         if slot not in (0, 1):
-            raise ValueError("the key of an index is read from slot 0 or 1")
+            raise ValueError("the key of an index must be read from slot 0 or 1, not {slot}")
         self.slot = slot
         self.partitioned = partitioned
         self.keys = KeyMap([part.type for part in parts] + [INT] * partitioned)
@@ -136,9 +136,9 @@ cdef class EventIndex:
         return self.keys.size - self.n_empty
 
     def sort(self):
-        """Keep the keys, each of which is one number, in order as well; to be done before events come."""
+        """Also keep the keys sorted; each must be one number. Call it before the first event."""
         if self.partitioned or self.n_parts != 1 or self.keys.types[0] not in (INT, LONG, FLOAT, DOUBLE):
-            raise ValueError("only keys of one number have an order")
+            raise ValueError("only an index of one numeric attribute can be sorted")
         if self.order is None:
             self.order = SortedKeys()
 
@@ -173,7 +173,7 @@ cdef class EventIndex:
         return 0
 
     cdef int add(self, EventC* event, uint32_t number, FrameC* frame) except -1:
-        """Enter an event; it stands in its slot of the frame."""
+        """Add an event, which must be in its slot of the frame."""
         cdef CellC key[MAX_PARTS]
         cdef IndexEntryC* entry
         cdef KeyEventsC* events
@@ -239,7 +239,7 @@ cdef class EventIndex:
         return 0
 
     cdef int sweep(self) except -1:
-        """Forget the keys without events: they are as many as the others."""
+        """Remove the keys without events; they are as many as the others."""
         cdef uint32_t key_id
         for key_id in range(self.keys.id_bound()):
             if self.keys.is_live(key_id) and self.lists[key_id].head == NO_ID:
@@ -256,14 +256,14 @@ cdef class EventIndex:
 
 @cython.final
 cdef class NumberedEvents:
-    """Numbers the events a window holds and keeps indexes over them.
+    """Numbers the events of a window and maintains indexes over them.
 
     Args:
-        window: one that holds what has come out of it as CURRENT and not yet as EXPIRED. Where it goes on holding an event
-            that it sends as EXPIRED, it sends a copy that has no number. It may hold a batch before it sends it if it
+        window: a window that holds what it has emitted as CURRENT and not yet as EXPIRED. If it goes on holding an event
+            that it emits as EXPIRED, it must emit a copy without a number. It may hold a batch before it emits it, if it
             ``tells``.
-        tells: the window wants to know when its content is looked at, and then says whether it holds what it has not sent.
-        shared: it has one content for all partition keys.
+        tells: the window must be told when it is searched; it then reports events that it holds and has not emitted.
+        shared: all partition keys share the window's events.
     """
 
     def __init__(self, Window window not None, bint tells=False, bint shared=False):
@@ -279,20 +279,20 @@ cdef class NumberedEvents:
         return <Py_ssize_t> self.used - self.n_free_numbers
 
     def add_index(self, EventIndex index not None):
-        """Keep one more index; to be done before events come."""
+        """Add an index. Call it before the first event."""
         self.indexes.append(index)
 
     cdef int follow(self, EventC* event, FrameC* frame) except -1:
-        """An event that has come out of the window."""
+        """Process an event emitted by the window."""
         if event.type == CURRENT:
             if self.stale:
-                # The window may hold the event already: then it is entered with the rest.
+                # The window may hold the event already: the refresh adds it then.
                 self.refresh(frame)
             return self.add(event, frame) if event.group == 0 else 0
         return 0 if self.stale else self.remove(event)
 
     cdef int add(self, EventC* event, FrameC* frame) except -1:
-        """An event that is held from now on."""
+        """Add an event that the window holds from now on."""
         cdef EventIndex index
         cdef uint32_t number
         if self.n_free_numbers:
@@ -308,7 +308,7 @@ cdef class NumberedEvents:
         return 0
 
     cdef int remove(self, EventC* event) except -1:
-        """An event that is no longer held; unknown ones are ignored."""
+        """Remove an event that the window no longer holds; ignore unknown ones."""
         cdef EventIndex index
         cdef uint32_t number
         cdef uint32_t* numbers
@@ -353,7 +353,7 @@ cdef class NumberedEvents:
         return 0
 
     cdef int add_remaining(self, void* state, FrameC* frame) except -1:
-        """Enter what the window holds already and has not sent yet, or not at all where sending it failed."""
+        """Add events that the window holds and has not emitted, or failed to emit."""
         cdef FoundC found = FoundC(NULL, 0, 0)
         cdef EventC* slots[2]
         cdef EventC** before = frame.slots
@@ -366,9 +366,10 @@ cdef class NumberedEvents:
             while i < n and found.events[i].group:
                 i += 1
             if i < n:
-                # Others came behind some that are missing: what an index finds is in the order of entering.
+                # Later events were added before the missing ones. An index returns events in the order in which they
+                # were added.
                 return refresh_numbered(self, frame)
-            # The event that searches stands in its slot, which the executors of a key may use for others.
+            # The searching event is in its slot, which the executors of a key may overwrite.
             frame.slots = slots
             for i in range(n, found.size):
                 self.add(found.events[i], frame)
@@ -378,7 +379,7 @@ cdef class NumberedEvents:
         return 0
 
     cdef int refresh(self, FrameC* frame) except -1:
-        """Enter what the window holds, for every partition key."""
+        """Rebuild the indexes from the window's events, for every partition key."""
         cdef FoundC found = FoundC(NULL, 0, 0)
         cdef EventIndex index
         cdef unsigned int partition
@@ -406,15 +407,15 @@ cdef class NumberedEvents:
 
 @cython.final
 cdef class IndexProbe(Searchable):
-    """The events of one key, as far as the rest of the condition holds.
+    """Finds the events of one key that meet the residual predicate.
 
     Args:
-        held: the events searched.
-        index: one of its indexes.
-        probe: executors of the key looked for; they read other slots than this one.
-        slot: where the rest of the condition reads the searched event.
-        rest: the rest of the condition, or None.
-        calls_python: it does; what is held may change while it is looked through.
+        numbered: the events searched.
+        index: one of their indexes.
+        probe: executors of the searched key; they read other slots than this one.
+        slot: slot in which the residual predicate reads the searched event.
+        residual: the residual predicate, or None.
+        calls_python: the residual predicate calls Python, so that the window may change during the search.
     """
 
     def __init__(self, NumberedEvents numbered not None, EventIndex index not None, tuple probe not None, int slot,
@@ -464,7 +465,7 @@ cdef class IndexProbe(Searchable):
 
 
 cdef int refresh_numbered(NumberedEvents numbered, FrameC* frame) except -1:
-    # The event that searches stands in its slot, which the refresh may use for others.
+    # The searching event is in its slot, which the refresh may overwrite.
     cdef EventC* slots[2]
     cdef EventC** before = frame.slots
     frame.slots = slots
@@ -498,10 +499,10 @@ cdef int keep_matching(
     return 0
 
 
-# --- Looking events up by a range.
+# --- Range search.
 
 cdef enum:
-    MIN_LIMIT = 64           # events that a range may find before the number of those held is asked
+    MIN_LIMIT = 64  # number of events that a range may find before it is compared with the number of held events
 
 
 cdef int compare_arrivals(const void* a, const void* b) noexcept nogil:
@@ -511,17 +512,18 @@ cdef int compare_arrivals(const void* a, const void* b) noexcept nogil:
 
 @cython.final
 cdef class RangeProbe(Searchable):
-    """The events of a range for which a condition holds, in the order they came. Where the range has more than an eighth
-    of what is held, looking at everything costs no more.
+    """Finds the events of a range that meet a condition, in order of arrival.
+
+    If the range has more than an eighth of the held events, a scan is used: it costs no more.
 
     Args:
-        held: the events searched.
-        index: one of its indexes, by one number, which it keeps in order.
-        bounds: of the range, as SortedRange takes them; they read other slots than this one.
-        slot: where the condition reads the searched event.
-        condition: the whole of it, the range included.
-        scan: finds the same by looking at everything.
-        calls_python: the condition does; what is held may change while it is looked through.
+        numbered: the events searched.
+        index: one of their indexes, over one number; it is sorted.
+        bounds: bounds of the range, as SortedRange takes them; they read other slots than this one.
+        slot: slot in which the condition reads the searched event.
+        condition: the whole condition, including the range.
+        scan: finds the same events by a scan.
+        calls_python: the condition calls Python, so that the window may change during the search.
     """
 
     def __init__(self, NumberedEvents numbered not None, EventIndex index not None, tuple bounds not None, int slot,
@@ -564,7 +566,7 @@ cdef class RangeProbe(Searchable):
         return keep_matching(self.pool, self.condition, self.slot, frame, found, before) if self.calls_python else 0
 
     cdef bint collect(self, uint64_t low, uint64_t high, Py_ssize_t limit) except -1:
-        """Note the events of the range in the order they came; False where they are more than the limit."""
+        """Collect the events of the range in order of arrival; return False if there are more than the limit."""
         cdef PositionC at = self.index.order.seek(low, False)
         cdef SortedEntryC* entry
         cdef uint32_t number

@@ -1,4 +1,4 @@
-# The end of a named window: what leaves the window goes to its readers, chunk by chunk, with its type.
+# Output of a named window: passes the events that leave the window to its readers, chunk by chunk.
 
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventPool
@@ -7,9 +7,9 @@ from siddhi._core.stream.junction cimport StreamJunction
 from siddhi._core.window.lookup cimport NumberedEvents
 
 cdef class WindowPublisher(Processor):
-    cdef StreamJunction output     # where readers and callbacks of the window are subscribed
+    cdef StreamJunction output     # readers and callbacks of the window subscribe here
     cdef EventPool pool            # of the window's records
-    cdef readonly NumberedEvents numbered  # the window's events for indexes, or None
-    cdef bint current              # which events are published
+    cdef readonly NumberedEvents numbered  # the window's events with indexes, or None
+    cdef bint current              # event types that are published
     cdef bint expired
     cdef EventChunk out

@@ -1,4 +1,4 @@
-"""Named windows: publishing what leaves the window."""
+"""Named windows: publication of the events that leave the window."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -14,12 +14,12 @@ from siddhi._core.stream.junction cimport send
 @cython.final
 @cython.no_gc_clear
 cdef class WindowPublisher(Processor):
-    """The last step of a named window. RESET is not published.
+    """Last operator of a named window. RESET is not published.
 
     Args:
-        app: the app's context.
-        output: the junction of the window's readers; its pool is that of the window's records.
-        current, expired: which events readers get.
+        app: context of the app.
+        output: junction of the window's readers; its pool is that of the window's records.
+        current, expired: event types that readers get.
     """
 
     def __init__(self, AppContext app not None, StreamJunction output not None, bint current, bint expired):
@@ -35,7 +35,7 @@ cdef class WindowPublisher(Processor):
             chunk_release(&self.out, self.pool)
 
     def hold(self, NumberedEvents numbered not None):
-        """Keep the indexes of these events; to be done before events come."""
+        """Maintain the indexes of these events. Call it before the first event."""
         self.numbered = numbered
 
     cdef void abort(self) noexcept:
@@ -63,7 +63,7 @@ cdef class WindowPublisher(Processor):
         cdef EventChunk chunk
         if self.out.head is NULL:
             return 0
-        # Detached first: a reader may insert into this window again.
+        # Detach the chunk first: a reader may insert into this window again.
         chunk = self.out
         chunk_clear(&self.out)
         try:

@@ -1,4 +1,4 @@
-"""Windows written in Python: what comes passes, is held, expires as the user's class says."""
+"""Windows written in Python: a user's class decides what passes, what is held and what expires."""
 
 cimport cython
 from cpython.object cimport PyObject
@@ -13,22 +13,22 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
 cdef struct PythonStateC:
-    PyObject* key                  # PythonKey, one of the window's
+    PyObject* key                  # PythonKey, borrowed from the window's `keys`
 
 
 @cython.no_gc_clear
 cdef class PythonWindow(Window):
-    """A window of a user's class.
+    """Window that runs a user's class.
 
     Args:
         host: calls the objects of the class.
-        pool: of the records it holds.
-        batch: the output of each call is a separate chunk.
+        pool: event pool of the held records.
+        batch: the output of one call is a chunk of its own.
         searchable: the class has ``events()``.
     """
 
     cdef PythonStep host
-    cdef dict keys                 # by partition id; states only borrow them, so that the collector sees all
+    cdef dict keys                 # by partition id; owned here, so that the garbage collector sees all keys
     cdef bint batch
     cdef bint searchable
 
@@ -65,7 +65,7 @@ cdef class PythonWindow(Window):
         return 0
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
-        refuse_blocks(traits)      # what it does may be seen, and may send
+        refuse_blocks(traits)      # side effects of user code must not be batched
         return 0
 
     cdef int ensure(self, unsigned int partition) except -1:
@@ -89,7 +89,7 @@ cdef class PythonWindow(Window):
     cdef int collect_events(self, void* address, FoundC* found) except -1:
         cdef PythonStateC* state = <PythonStateC*> address
         if not self.searchable:
-            raise TypeError(f"{self.host.what} can't be searched")
+            raise TypeError(f"{self.host.what} cannot be searched")
         if found is NULL or state.key is NULL:
             return 0
         key = <PythonKey> state.key

@@ -1,4 +1,4 @@
-"""``session(gap [, key [, latency]])``: events that follow one another without a long gap, per key."""
+"""``session(gap [, key [, latency]])``: per key, events that follow one another within a gap."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
@@ -25,51 +25,51 @@ from siddhi._core.window.base cimport Window, state_of
 _log = logging.getLogger("siddhi")
 
 cdef enum:
-    LOOKAHEAD = 8                      # events whose memory is asked for before they come
+    LOOKAHEAD = 8                      # events to prefetch ahead
 
-cdef struct SessionSpanC:                 # one session; empty where it holds nothing
+cdef struct SessionSpanC:                 # one session; empty if it holds no events
     EventRingC buffered
     int64_t start                  # time of the earliest event, ms
     int64_t end                    # time of the latest event + gap
 
-cdef struct SessionC:              # what a key has
+cdef struct SessionC:              # sessions of a key
     SessionSpanC current
-    SessionSpanC previous                 # ended, waiting for late events
-    int64_t due                    # when to look at it next; 0: there is nothing to look at
+    SessionSpanC previous                 # ended, waits for late events
+    int64_t due                    # time of the next check, ms; 0: none
     uint64_t order                 # of its entry in the wake-up heap
-    uint64_t chunk                 # in which the current one got its latest event
+    uint64_t chunk                 # number of the chunk of its latest event
 
 cdef struct WakeC:
     int64_t due
-    uint64_t order                 # of scheduling: decides between equal times
-    uint32_t key_id                  # of the key; stale where the session's is another entry
+    uint64_t order                 # of scheduling; breaks ties of `due`
+    uint32_t key_id                  # of the key; stale if the session refers to another entry
 
 cdef struct SessionStateC:
     PyObject* keys                 # KeyMap, owned
     SessionC* sessions             # [capacity] by key id
     Py_ssize_t capacity
-    WakeC* wakes                   # [wake_capacity] binary heap by due time
+    WakeC* wakes                   # [wake_capacity] binary min-heap by due time
     Py_ssize_t n_wakes
     Py_ssize_t wake_capacity
     uint64_t wake_order
-    int64_t due                    # when the timer on its way is due, ms
-    bint waiting                   # there is one
+    int64_t due                    # due time of the pending timer, ms
+    bint waiting                   # a timer is pending
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class SessionWindow(Window):
-    """Every event passes at once; a session expires as a whole, in order, with the events' own timestamps.
+    """Passes every event at once; a session expires as a whole, in order, with the timestamps of its events.
 
     A session ends ``gap`` after its latest event. With a latency it then waits that long as the key's previous session
-    before it expires, and late events may still join it; sessions that come to overlap are one. An event too late for
-    any session of its key is dropped, and logged. Timers wake the window when a session may be over; one that was
-    extended meanwhile is put off. An event that comes later than the end of its key's session, before the timer, ends
-    it; where both came in one chunk, and there is no latency, it passes without a session, as recorded of Siddhi.
+    before it expires, and late events may still join it. Sessions that come to overlap are merged. An event that is too
+    late for all sessions of its key is dropped and logged. Timers check whether a session has ended; an extended
+    session is checked again later. An event after the end of its key's session, and before the timer, ends the session.
+    If both arrive in one chunk and there is no latency, the event passes without a session, as recorded of Siddhi.
 
     Args:
         gap_ms: gap.
-        position: of the string attribute in the window's records that is the key; None: all events have one key.
+        position: index of the string attribute that is the key, in the window's records; None: all events have one key.
         latency_ms: latency, at most the gap.
     """
 
@@ -84,7 +84,7 @@ cdef class SessionWindow(Window):
         self.gap = gap_ms
         self.latency = latency_ms
         self.position = -1 if position is None else position
-        self.chunk = 1                 # sessions that were restored say 0: of none
+        self.chunk = 1                 # restored sessions have 0: no chunk
         self.setup(sizeof(SessionStateC))
 
     def __dealloc__(self):
@@ -98,7 +98,7 @@ cdef class SessionWindow(Window):
         return 0
 
     cdef int collect_events(self, void* address, FoundC* found) except -1:
-        # Key by key; of each what waits for late events, then what goes on.
+        # Key by key: first the session that waits for late events, then the current one.
         cdef SessionStateC* state = <SessionStateC*> address
         cdef Py_ssize_t i
         for i in range(state.capacity):
@@ -129,7 +129,8 @@ cdef class SessionWindow(Window):
         return self.next.process_one(event)
 
     cdef bint admit(self, EventC* event) except -1:
-        """Whether the event passes; it is held then, unless it came in one chunk with the end of its session."""
+        """Return whether the event passes. It is held then, unless it shares a chunk with the event that ended its
+        session."""
         cdef SessionStateC* state = <SessionStateC*> state_of(self)
         cdef uint32_t key_id = self.id_of(state, event)
         cdef bint joined
@@ -179,7 +180,8 @@ cdef class SessionWindow(Window):
         return 0
 
     cdef bint join(self, SessionC* session, EventC* event) except -1:
-        """Put an event, whose reference it takes over, where it belongs; False: nowhere, and it was released."""
+        """Add an event to its session. Consumes the reference. Return False if the event is too late and was
+        released."""
         cdef SessionSpanC* current = &session.current
         cdef SessionSpanC* previous = &session.previous
         cdef int64_t time = event.timestamp
@@ -191,7 +193,7 @@ cdef class SessionWindow(Window):
         session.chunk = self.chunk
         if current.buffered.size == 0:
             if previous.buffered.size and time <= previous.end:
-                # It makes the ended session the current one again, unless it is too late even for that.
+                # The ended session becomes the current one again, unless the event is too late even for it.
                 if time >= previous.start - self.gap:
                     swap(current, previous)
                     return self.extend(current, event)
@@ -217,7 +219,7 @@ cdef class SessionWindow(Window):
         return False
 
     cdef bint extend(self, SessionSpanC* span, EventC* event) except -1:
-        """Add an event; one from before the start comes first."""
+        """Add an event; one before the start becomes the first."""
         if event.timestamp < span.start:
             span.start = event.timestamp
             if span.buffered.size > span.buffered.mask:
@@ -231,7 +233,7 @@ cdef class SessionWindow(Window):
         return True
 
     cdef int merge(self, SessionSpanC* previous, SessionSpanC* current) except -1:
-        """Put the current session behind the previous one; together they are the current one."""
+        """Append the current session to the previous one; the result is the current one."""
         while current.buffered.size:
             ring_push(&previous.buffered, ring_pop(&current.buffered))
         previous.start = min(previous.start, current.start)
@@ -239,7 +241,7 @@ cdef class SessionWindow(Window):
         swap(previous, current)
         return 0
 
-    # --- ends
+    # --- session ends
 
     cdef int expire_span(self, SessionSpanC* span) except -1:
         cdef EventC* event
@@ -252,7 +254,7 @@ cdef class SessionWindow(Window):
         return 0
 
     cdef int end_current(self, SessionC* session) except -1:
-        """The current session is over: it expires, or waits as the previous one."""
+        """End the current session: it expires, or waits as the previous one."""
         if self.latency == 0:
             return self.expire_span(&session.current)
         self.expire_span(&session.previous)
@@ -260,7 +262,7 @@ cdef class SessionWindow(Window):
         return 0
 
     cdef int look_at(self, SessionStateC* state, uint32_t key_id, int64_t when) except -1:
-        """Let what is over by the time of a timer go."""
+        """Expire the sessions of a key that are over at the time of a timer."""
         cdef SessionC* session = &state.sessions[key_id]
         if session.current.buffered.size and session.current.end <= when:
             self.end_current(session)
@@ -269,7 +271,7 @@ cdef class SessionWindow(Window):
         return self.postpone(state, key_id)
 
     cdef int postpone(self, SessionStateC* state, uint32_t key_id) except -1:
-        """See to it that the key is looked at when it has to be; forget it where it has no session."""
+        """Schedule the next check of a key, or remove a key without sessions."""
         cdef SessionC* session = &state.sessions[key_id]
         cdef int64_t due
         if session.current.buffered.size:
@@ -281,7 +283,7 @@ cdef class SessionWindow(Window):
         else:
             memset(session, 0, sizeof(SessionC))
             return (<KeyMap> state.keys).remove(key_id)
-        # An entry that is too early is put off when it comes up.
+        # An entry that comes up too early is scheduled again.
         if session.due == 0 or due < session.due:
             state.wake_order += 1
             session.due = due
@@ -291,7 +293,7 @@ cdef class SessionWindow(Window):
         return 0
 
     cdef int plan_wake(self, SessionStateC* state) except -1:
-        """Set the timer for the earliest entry, unless one that early is on its way."""
+        """Schedule the timer of the earliest entry, unless one that early is pending."""
         if state.n_wakes and (not state.waiting or state.wakes[0].due < state.due):
             state.due = state.wakes[0].due
             state.waiting = True
@@ -305,18 +307,18 @@ cdef class SessionWindow(Window):
             return 0
         state = <SessionStateC*> state_of(self)
         if state is NULL or not state.waiting or state.due != when:
-            return 0  # an earlier one took its place, or of a key that was dropped, its partition id perhaps reused
+            return 0  # superseded by an earlier one, or of a removed key, whose partition id may be reused
         while True:
             state.waiting = False
             while state.n_wakes and state.wakes[0].due <= when:
                 wake = pop_wake(state)
                 if (<KeyMap> state.keys).is_live(wake.key_id) and state.sessions[wake.key_id].order == wake.order:
                     state.sessions[wake.key_id].due = 0
-                    # By the time of the wake-up, not the clock's: after a jump, sessions end in the order of their ends.
+                    # The due time, not the clock: after a jump of the clock, sessions end in the order of their ends.
                     self.look_at(state, wake.key_id, when)
             self.plan_wake(state)
             self.next.finish()
-            # What else is due in this partition follows at once: its keys go one after the other, as recorded of Siddhi.
+            # Process what else is due in this partition at once: its keys follow one another, as recorded of Siddhi.
             state = <SessionStateC*> state_of(self)
             if state is NULL or not state.waiting or state.due > now_ms(&self.app.frame):
                 return 0
@@ -400,7 +402,7 @@ cdef int push_wake(SessionStateC* state, int64_t due, uint64_t order, uint32_t k
 
 
 cdef WakeC pop_wake(SessionStateC* state) noexcept:
-    """Take the earliest entry out."""
+    """Remove and return the earliest entry."""
     cdef WakeC first = state.wakes[0]
     cdef WakeC last
     cdef Py_ssize_t i = 0, child

@@ -1,4 +1,4 @@
-"""``sort(n, a, 'asc', b, 'desc', ...)``: the n events that come first in an order."""
+"""``sort(n, a, 'asc', b, 'desc', ...)``: the first n events of an order."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -23,21 +23,21 @@ cdef struct SortKeyC:
     bint descending
 
 cdef struct RankedEventC:
-    uint64_t prefix                # of the order: decides without a look at the events where it differs
+    uint64_t prefix                # prefix of the sort key: decides without reading the events unless equal
     EventC* event
     uint64_t order                 # of arrival: among equals the later one is last
 
 cdef struct SortStateC:
-    RankedEventC* heap                   # [capacity], the last one in order at the root
+    RankedEventC* heap                   # [capacity] max-heap: the last event in order is the root
     Py_ssize_t size
     Py_ssize_t capacity
     uint64_t arrivals
-    bint sorted                    # the heap lies in descending order,
-    int insertions                 # and this many arrivals may keep it so before somebody looks again
+    bint sorted                    # the heap is in descending order,
+    int insertions                 # and this many arrivals may keep it so until it is searched again
 
 cdef enum:
     LAST = 0xffffffffffffffff      # prefix of nulls
-    INSERTIONS = 8                 # for each look: a few arrivals between looks cost less than sorting again
+    INSERTIONS = 8                 # per search: a few insertions between searches cost less than sorting again
 
 
 cdef inline int compare_whole(int64_t a, int64_t b) noexcept:
@@ -45,7 +45,7 @@ cdef inline int compare_whole(int64_t a, int64_t b) noexcept:
 
 
 cdef inline int compare_real(double a, double b) noexcept:
-    """NaN is greater than every number and equal to itself, so that this is an order."""
+    """Compare in a total order: NaN is greater than every number and equal to itself."""
     if a == b:
         return 0
     if a < b:
@@ -60,7 +60,7 @@ cdef inline uint64_t rank_of_whole(int64_t value) noexcept:
 
 
 cdef inline uint64_t rank_of_real(double value) noexcept:
-    """As compare_real: one zero, and NaN behind all numbers."""
+    """Return a rank in the order of compare_real: zeros are equal, NaN follows all numbers."""
     cdef CellC cell
     if value != value:
         return LAST
@@ -71,13 +71,14 @@ cdef inline uint64_t rank_of_real(double value) noexcept:
 @cython.final
 @cython.no_gc_clear
 cdef class SortWindow(Window):
-    """Every event passes; when more than n are held after that, the last one in order expires, perhaps the new one.
+    """Keeps the first n events in order: every event passes, then the last of more than n events expires, perhaps the
+    new one.
 
-    Nulls are last in both directions. The events are a heap with the last one at its root: an arrival costs log n.
+    Nulls are last in both directions. The events are a max-heap: an arrival costs O(log n).
 
     Args:
         length: n.
-        positions: of the attributes in the window's records, most significant first.
+        positions: indexes of the sort attributes in the window's records, most significant first.
         descending: one bool per attribute.
     """
 
@@ -102,7 +103,7 @@ cdef class SortWindow(Window):
             self.keys[i].code = pool.layout.codes[position]
             self.keys[i].descending = descending[i]
             if self.keys[i].code in (BOOL, OBJECT):
-                raise TypeError(f"events can't be sorted by '{pool.layout.names[position]}'")
+                raise TypeError(f"cannot sort by '{pool.layout.names[position]}': bool and object have no order")
         self.setup(sizeof(SortStateC))
 
     def __dealloc__(self):
@@ -110,7 +111,7 @@ cdef class SortWindow(Window):
         PyMem_Free(self.keys)
 
     cdef int compare(self, const RankedEventC* a, const RankedEventC* b) except -2:
-        """-1, 0 or 1: whether a is before, equal to or behind b."""
+        """Return -1, 0 or 1: a comes before, is equal to, or comes after b."""
         cdef int i, answer
         cdef SortKeyC* key
         cdef bint a_is_null, b_is_null
@@ -143,7 +144,7 @@ cdef class SortWindow(Window):
         return (a.order > b.order) - (a.order < b.order)
 
     cdef uint64_t prefix_of(self, const EventC* event) noexcept:
-        """A number that never is greater for an event that comes before another; texts and nulls have one each."""
+        """Return a number that is monotonic in the sort order; strings share one, nulls share one."""
         cdef SortKeyC* key = &self.keys[0]
         cdef const CellC* value
         cdef uint64_t rank
@@ -177,7 +178,7 @@ cdef class SortWindow(Window):
         return 0
 
     cdef int push(self, SortStateC* state, RankedEventC entry) except -1:
-        """Put an entry into the heap, which takes its reference over; there is room for it."""
+        """Insert an entry into the heap, which must have room. Consumes the reference."""
         cdef Py_ssize_t i = state.size, parent
         state.sorted = False
         state.heap[i] = entry
@@ -192,7 +193,7 @@ cdef class SortWindow(Window):
         return 0
 
     cdef int replace_root(self, RankedEventC* heap, Py_ssize_t size, RankedEventC entry) except -1:
-        """Put an entry in the root's place; the root's reference is the caller's."""
+        """Replace the root by an entry. The caller takes over the root's reference."""
         cdef Py_ssize_t i = 0, child
         heap[0] = entry
         while True:
@@ -208,7 +209,7 @@ cdef class SortWindow(Window):
             i = child
 
     cdef int sort(self, SortStateC* state) except -1:
-        """Bring the heap into descending order, in which it still is a heap."""
+        """Sort the heap in descending order, which keeps it a heap."""
         cdef Py_ssize_t i, n = state.size
         cdef RankedEventC last
         if state.sorted:
@@ -225,7 +226,7 @@ cdef class SortWindow(Window):
         return 0
 
     cdef int insert(self, SortStateC* state, RankedEventC entry, bint replace) except -1:
-        """Put an entry where it belongs in descending order, in place of the first one or in a place of its own."""
+        """Insert an entry into the descending order; with `replace` the first entry is removed."""
         cdef Py_ssize_t low = 0, high = state.size, middle
         cdef RankedEventC* heap = state.heap
         while low < high:
@@ -254,7 +255,7 @@ cdef class SortWindow(Window):
         return 0
 
     cdef int admit(self, EventC* event) except -1:
-        """Hold the event; what is one too many expires."""
+        """Hold the event; expire the last one if there are too many."""
         cdef SortStateC* state = <SortStateC*> state_of(self)
         cdef RankedEventC entry
         cdef EventC* last = event
@@ -291,7 +292,7 @@ cdef class SortWindow(Window):
         state.capacity = 0
 
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
-        # The heap as it lies: it is one again when it is read.
+        # In heap order: it is a heap again after reading.
         cdef SortStateC* state = <SortStateC*> address
         cdef Py_ssize_t i
         cdef EventC** events = <EventC**> PyMem_Malloc(max(1, state.size) * sizeof(EventC*))

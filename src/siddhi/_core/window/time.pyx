@@ -17,17 +17,17 @@ from siddhi._core.window.base cimport Window, state_of
 
 cdef struct TimeStateC:
     EventRingC buffered
-    int64_t due                    # when the timer on its way is due, ms; 0: none
+    int64_t due                    # due time of the pending timer, ms; 0: none
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class TimeWindow(Window):
-    """Holds an event until it is ``duration_ms`` old; exactly that old is expired.
+    """Holds an event until it is ``duration_ms`` old; at exactly that age it expires.
 
-    The queue is scanned from the oldest and the scan stops at the first event that is young enough, so a late event
-    expires no earlier than those that came before it. One timer per partition, for the oldest event, is enough:
-    whatever is due when it fires goes in one chunk.
+    The ring buffer is scanned from the oldest event up to the first that is young enough, so a late event expires no
+    earlier than those that arrived before it. One timer per partition, for the oldest event, is enough: all events due
+    when it fires leave in one chunk.
     """
 
     cdef int64_t duration
@@ -46,14 +46,14 @@ cdef class TimeWindow(Window):
         return 0
 
     cdef int plan_expiry(self, TimeStateC* state) except -1:
-        """Set the timer for the oldest event, unless one is on its way."""
+        """Schedule the timer of the oldest event, unless one is pending."""
         if state.buffered.size and state.due == 0:
             state.due = ring_first(&state.buffered).timestamp + self.duration
             self.app.schedule(self, state.due, self.app.frame.partition)
         return 0
 
     cdef int admit(self, EventC* event) except -1:
-        """What is due expires, the event is held."""
+        """Expire what is due, then hold the event."""
         cdef TimeStateC* state = <TimeStateC*> state_of(self)
         self.expire_due(state, now_ms(&self.app.frame))
         retain(self.pool, event)
@@ -74,7 +74,7 @@ cdef class TimeWindow(Window):
             return 0
         state = <TimeStateC*> state_of(self)
         if state is NULL or state.due != when:
-            return 0  # of a key that was dropped, its slot perhaps used again
+            return 0  # of a removed key, whose partition id may be reused
         state.due = 0
         try:
             self.expire_due(state, now_ms(&self.app.frame))
@@ -99,14 +99,14 @@ cdef class TimeWindow(Window):
 @cython.final
 @cython.no_gc_clear
 cdef class ExternalTimeWindow(Window):
-    """``externalTime(ts, t)``: like time, but the clock is an attribute of the events, and nothing happens between
-    them.
+    """``externalTime(ts, t)``: a sliding time window whose clock is an attribute of the events.
 
-    An event without time is refused (ValueError). On an event with external time T, held events with ``ts + t <= T``
-    expire before it, from the oldest until the first that is younger, stamped with T.
+    An event with a null or an invalid time is refused (ValueError). An event with time T first expires the held events
+    with ``ts + t <= T``, stamped with T, from the oldest up to the first that is younger. Nothing expires between
+    events.
 
     Args:
-        position: of the long attribute in the window's records.
+        position: index of the long attribute in the window's records.
         duration_ms: t.
     """
 
@@ -130,13 +130,13 @@ cdef class ExternalTimeWindow(Window):
         self.close_all()
 
     cdef int admit(self, EventC* event) except -1:
-        """What is due by the event's own time expires, the event is held."""
+        """Expire what is due by the time of the event, then hold the event."""
         cdef TimeStateC* state = <TimeStateC*> state_of(self)
         cdef int64_t now = <int64_t> event.body[self.cell]
         if event.body[self.word] & self.bit:
-            raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
+            raise ValueError(f"the time of externalTime, '{self.attribute}', is null: expected ms since 1970")
         if not is_instant(now):
-            refuse_instant(now, f"externalTime goes by '{self.attribute}':")
+            refuse_instant(now, f"the time of externalTime, '{self.attribute}':")
         while state.buffered.size and <int64_t> ring_first(&state.buffered).body[self.cell] + self.duration <= now:
             self.expire(ring_pop(&state.buffered), now)
         retain(self.pool, event)
@@ -168,19 +168,19 @@ cdef class ExternalTimeWindow(Window):
         return 0
 
 
-# --- ``timeLength(t, n)``: the last n events, each held for t milliseconds of the app's clock at the most.
+# --- ``timeLength(t, n)``: the last n events, each held for at most t milliseconds of the app's clock.
 
 cdef int64_t WITH_TIMERS = -(<int64_t> 1 << 63)   # in a snapshot: the timers follow
 cdef Py_ssize_t FEWEST_TIMERS = 256
 
 cdef struct TimeLengthStateC:
     EventRingC buffered
-    # When the timers of the last events have their turns; those of events that left for the length come first.
-    int64_t* timers                # ring [mask + 1], NULL before the first event
+    # Fire times of the timers; those of events that left because of the length come first.
+    int64_t* timers                # ring buffer [mask + 1], NULL before the first event
     Py_ssize_t mask
     Py_ssize_t first
     Py_ssize_t n_timers
-    int64_t due                    # when the timer on its way is due, ms; 0: none
+    int64_t due                    # due time of the pending timer, ms; 0: none
 
 
 cdef inline int64_t timer_at(const TimeLengthStateC* state, Py_ssize_t i) noexcept:
@@ -210,7 +210,7 @@ cdef inline int add_timer(TimeLengthStateC* state, int64_t when) except -1:
 
 
 cdef inline void drop_timers(TimeLengthStateC* state, int64_t now) noexcept:
-    """Remove the timers that had their turn by now."""
+    """Remove the timers that have fired by now."""
     while state.n_timers and timer_at(state, 0) <= now:
         state.first = (state.first + 1) & state.mask
         state.n_timers -= 1
@@ -219,12 +219,15 @@ cdef inline void drop_timers(TimeLengthStateC* state, int64_t now) noexcept:
 @cython.final
 @cython.no_gc_clear
 cdef class TimeLengthWindow(Window):
-    """On arrival what is too old expires, then the oldest event if n are still held, then the event passes: one chunk.
+    """Holds the last n events, each for at most t milliseconds.
 
-    Between arrivals timers do it, one for each event, in the order in which the events came, as in Siddhi: the timer of an
-    event that is older than the one before it waits for that one's. Whatever is too old when a timer has its turn goes,
-    from the oldest to the first that is young enough, so such a late event may go with the timer of an event that has left.
-    At least as many timers are remembered as the window has events, and 256.
+    On arrival the expired events leave first, then the oldest one if n are still held, then the new event passes: one
+    chunk.
+
+    Between arrivals timers expire events. As in Siddhi there is one timer per event, and timers fire in the order of
+    arrival: that of a late event waits for that of the event before it. Each timer expires from the oldest event up to
+    the first that is young enough. A late event may therefore expire with the timer of an event that has left. The
+    window keeps at least as many timers as it has events, and at least 256.
 
     With a length of zero (or less) nothing is held and nothing expires.
 
@@ -235,7 +238,7 @@ cdef class TimeLengthWindow(Window):
 
     cdef int64_t duration
     cdef Py_ssize_t length
-    cdef Py_ssize_t most_timers    # remembered where the window has fewer events
+    cdef Py_ssize_t most_timers    # number of timers kept if there are fewer events
 
     def __init__(self, AppContext app not None, EventPool pool not None, int64_t duration_ms, Py_ssize_t length,
                  bint stamps=True):
@@ -268,14 +271,14 @@ cdef class TimeLengthWindow(Window):
         return 0
 
     cdef int plan_expiry(self, TimeLengthStateC* state, int64_t now) except -1:
-        """Set the next timer that can find something too old, unless one is on its way. It may be early, where its event
-        left for the length."""
+        """Schedule the next timer that can expire an event, unless one is pending. It may fire early if its event has
+        left."""
         cdef int64_t due
         if state.buffered.size == 0 or (state.due != 0 and state.due <= now):
             return 0
         due = timer_at(state, state.n_timers - state.buffered.size)
         if due > ring_first(&state.buffered).timestamp + self.duration:
-            # Too old before its own timer has its turn.
+            # It expires before its own timer fires.
             due = timer_at(state, 0)
         if state.due == 0 or due < state.due:
             state.due = due
@@ -308,7 +311,7 @@ cdef class TimeLengthWindow(Window):
             return 0
         state = <TimeLengthStateC*> state_of(self)
         if state is NULL or state.due != when:
-            return 0  # of a key that was dropped, its slot perhaps used again
+            return 0  # of a removed key, whose partition id may be reused
         state.due = 0
         try:
             self.expire_due(state, now)
@@ -346,33 +349,33 @@ cdef class TimeLengthWindow(Window):
         if state.due == WITH_TIMERS:
             n = <Py_ssize_t> reader.get_i64()
             if n < state.buffered.size:
-                raise ValueError("snapshot is damaged: a timeLength window of more events than timers")
+                raise ValueError("snapshot is damaged: a timeLength window has more events than timers")
             for i in range(n):
                 when = reader.get_due()
                 if i > 0 and when < timer_at(state, i - 1):
                     raise ValueError("snapshot is damaged: the timers of a timeLength window are out of order")
                 add_timer(state, when)
             for i in range(state.buffered.size):
-                # One that fires before its event is too old would be set again and again.
+                # A timer that fires before its event expires would be scheduled again and again.
                 if timer_at(state, n - state.buffered.size + i) < ring_at(&state.buffered, i).timestamp + self.duration:
                     raise ValueError("snapshot is damaged: a timer of a timeLength window is earlier than its event expires")
             state.due = reader.get_due()
         else:
-            # Written before timers were.
+            # Format of snapshots without timers.
             for i in range(state.buffered.size):
                 when = ring_at(&state.buffered, i).timestamp + self.duration
                 add_timer(state, when if i == 0 else max(when, timer_at(state, i - 1)))
         if state.due:
-            # Early as it may be: it decides which key of a partition comes first.
+            # Scheduled even if early: it decides which key of a partition comes first.
             self.app.schedule(self, state.due, self.app.frame.partition)
         return self.plan_expiry(state, now_ms(&self.app.frame))
 
 
-# --- ``delay(t)``: every event comes t milliseconds later.
+# --- ``delay(t)``: every event is passed on t milliseconds later.
 
 cdef struct DelayStateC:
     EventRingC buffered
-    int64_t due                    # when the timer on its way is due, ms; 0: none
+    int64_t due                    # due time of the pending timer, ms; 0: none
 
 
 @cython.final
@@ -380,7 +383,7 @@ cdef struct DelayStateC:
 cdef class DelayWindow(Window):
     """Holds each event until it is ``duration_ms`` old, then passes it on as CURRENT, stamped with the clock.
 
-    Nothing ever expires. Events leave in the order they came: a late one leaves no earlier than those before it.
+    Nothing expires. Events leave in the order of arrival: a late one leaves no earlier than those before it.
     """
 
     cdef int64_t duration
@@ -394,7 +397,7 @@ cdef class DelayWindow(Window):
         self.close_all()
 
     cdef int emit_delayed(self, EventC* event, int64_t now) except -1:
-        """Pass an event that is no longer held on; takes over its reference."""
+        """Pass on an event that is no longer held. Consumes its reference."""
         event = own_event(self.pool, event)
         event.timestamp = now
         try:
@@ -408,7 +411,7 @@ cdef class DelayWindow(Window):
         return 0
 
     cdef int plan_release(self, DelayStateC* state) except -1:
-        """Set the timer for the oldest event, unless one is on its way."""
+        """Schedule the timer of the oldest event, unless one is pending."""
         if state.buffered.size and state.due == 0:
             state.due = ring_first(&state.buffered).timestamp + self.duration
             self.app.schedule(self, state.due, self.app.frame.partition)
@@ -427,7 +430,7 @@ cdef class DelayWindow(Window):
             return 0
         state = <DelayStateC*> state_of(self)
         if state is NULL or state.due != when:
-            return 0  # of a key that was dropped, its slot perhaps used again
+            return 0  # of a removed key, whose partition id may be reused
         state.due = 0
         try:
             self.emit_due(state, now_ms(&self.app.frame))
