@@ -1,5 +1,5 @@
-# How a condition finds rows without looking at all of them: by primary key, by the value of an index, by a range of it.
-# What an access finds is exactly the rows for which its part of the condition holds.
+# Access paths: how a condition finds rows without a scan: by primary key, by the value of an index, by a range. An
+# access finds exactly the rows that satisfy its part of the condition.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -15,7 +15,7 @@ cdef struct NumbersC:                  # row numbers
     Py_ssize_t n
     Py_ssize_t capacity
 
-cdef enum Probe:                       # how the value compared with becomes a value of the attribute's type
+cdef enum Probe:                       # conversion of the compared value to the attribute's type
     AS_IS
     LONG_AS_INT
     DOUBLE_AS_INT
@@ -39,17 +39,17 @@ cdef class Access:
     cdef readonly Table table
     cdef readonly bint ordered         # finds rows in order of insertion, each once
     cdef readonly bint by_key          # by primary key, at least in part
-    cdef readonly bint limited         # collect() stops once it has found more than `limit` rows
+    cdef readonly bint limited         # collect() stops after more than `limit` rows
     cdef int collect(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1
-    cdef Py_ssize_t estimate(self, EventC* e, FrameC* f) except -1     # rows it would find, roughly
+    cdef Py_ssize_t estimate(self, EventC* e, FrameC* f) except -1     # approximate number of rows
 
 cdef class KeyAccess(Access):
     cdef tuple executors
     cdef ProbeC* probes
     cdef int n
-    cdef bint can_hash                 # by one number or text, which is an attribute and nothing more
+    cdef bint can_hash                 # the key is one number or string, read from an attribute
     cdef uint32_t get(self, EventC* e, FrameC* f) except? 0xfffffffe   # row number, or NO_ROW
-    cdef bint hash_of(self, EventC* e, FrameC* f, uint64_t* hash) except -1     # with can_hash; False: finds nothing
+    cdef bint hash_of(self, EventC* e, FrameC* f, uint64_t* hash) except -1  # requires can_hash; False: no row can match
 
 cdef class ValueAccess(Access):
     cdef Executor executor
@@ -64,5 +64,5 @@ cdef class RangeAccess(Access):
 cdef class UnionAccess(Access):
     cdef tuple parts
 
-cdef class SmallestAccess(Access):     # of several that are each enough: the one that finds least
+cdef class SmallestAccess(Access):     # the cheapest of several accesses, each of them sufficient
     cdef tuple parts

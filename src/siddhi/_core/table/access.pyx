@@ -23,7 +23,7 @@ cdef int numbers_grow(NumbersC* numbers) except -1:
 
 
 cdef int how_to_probe(int attribute, int operand) except -1:
-    """The way from a value of the comparison's type to one of the attribute's; ValueError where there is none."""
+    """Return the conversion from the type of the operand to that of the attribute; ValueError if there is none."""
     if attribute == operand:
         return AS_IS
     if attribute == INT and operand == LONG:
@@ -32,11 +32,11 @@ cdef int how_to_probe(int attribute, int operand) except -1:
         return DOUBLE_AS_INT
     if attribute == FLOAT and operand == DOUBLE:
         return DOUBLE_AS_FLOAT
-    raise ValueError(f"type {operand} can't be looked up in an index of type {attribute}")
+    raise ValueError(f"a value of type {operand} cannot be looked up in an index of type {attribute}")
 
 
 cdef inline bint read_probe(const ProbeC* probe, EventC* e, FrameC* f, CellC* out) except -1:
-    """The value as one of the attribute's type; False: no value of that type equals it."""
+    """Read the value in the attribute's type; return False if no value of that type equals it."""
     cdef CellC value
     cdef int status
     out.bits = 0
@@ -67,15 +67,15 @@ cdef inline bint read_probe(const ProbeC* probe, EventC* e, FrameC* f, CellC* ou
 
 
 cdef bint is_cell(Executor executor):
-    """Whether it reads a cell and does nothing else."""
+    """Return whether an executor only reads a cell."""
     return executor.kind == VARIABLE or (not executor.children and executor.description.endswith(" var"))
 
 
 cdef class Access:
-    """A way to find rows."""
+    """Base class of access paths."""
 
     cdef int collect(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1:
-        raise TypeError(f"{type(self).__name__} finds nothing")
+        raise TypeError(f"{type(self).__name__} must implement collect()")
 
     cdef Py_ssize_t estimate(self, EventC* e, FrameC* f) except -1:
         return self.table.size
@@ -83,11 +83,11 @@ cdef class Access:
 
 @cython.final
 cdef class KeyAccess(Access):
-    """The row of a primary key.
+    """Finds the row of a primary key.
 
     Args:
-        table: it is searched.
-        executors: the values of the key's attributes, in the order of the key.
+        table: the table searched.
+        executors: values of the key's attributes, in the order of the key.
     """
 
     def __cinit__(self, Table table not None, tuple executors not None):
@@ -98,7 +98,7 @@ cdef class KeyAccess(Access):
         self.executors = executors
         self.n = len(executors)
         if table.keys is None or self.n != table.n_key_cells:
-            raise ValueError("one value for each attribute of the primary key expected")
+            raise ValueError("a primary key of {table.n_key_cells} attributes cannot be looked up by {self.n} values")
         self.probes = <ProbeC*> PyMem_Malloc(self.n * sizeof(ProbeC))
         if self.probes is NULL:
             raise MemoryError
@@ -142,11 +142,11 @@ cdef class KeyAccess(Access):
 
 @cython.final
 cdef class ValueAccess(Access):
-    """The rows whose attribute has a value.
+    """Finds the rows with a value of an attribute.
 
     Args:
-        table: it is searched.
-        position: of the attribute.
+        table: the table searched.
+        position: index of the attribute.
         executor: the value.
     """
 
@@ -184,11 +184,11 @@ cdef class ValueAccess(Access):
 
 @cython.final
 cdef class RangeAccess(Access):
-    """The rows whose attribute lies between bounds.
+    """Finds the rows whose attribute lies between bounds.
 
     Args:
-        table: it is searched.
-        position: of the attribute, a number.
+        table: the table searched.
+        position: index of the attribute, a number.
         bounds: as SortedRange takes them.
     """
 
@@ -216,7 +216,7 @@ cdef class RangeAccess(Access):
                 number = self.index.links[number].next
 
     cdef Py_ssize_t estimate(self, EventC* e, FrameC* f) except -1:
-        # Without counting: a range is taken where there is no equality to go by.
+        # A rough estimate without counting: a range is used only where no equality is available.
         return self.table.size // 2 + 1
 
     def __repr__(self):
@@ -225,10 +225,10 @@ cdef class RangeAccess(Access):
 
 @cython.final
 cdef class UnionAccess(Access):
-    """What any of several accesses finds. Rows may come twice: the search takes them once.
+    """Finds the rows of any of several accesses. Rows may occur twice: the search removes duplicates.
 
     Args:
-        table: it is searched.
+        table: the table searched.
         parts: at least two accesses.
     """
 
@@ -259,10 +259,10 @@ cdef class UnionAccess(Access):
 
 @cython.final
 cdef class SmallestAccess(Access):
-    """Of several accesses whose conditions must all hold, the one that finds least.
+    """Finds rows by the cheapest of several accesses whose conditions must all hold.
 
     Args:
-        table: it is searched.
+        table: the table searched.
         parts: at least two accesses.
     """
 

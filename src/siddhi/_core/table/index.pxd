@@ -1,5 +1,5 @@
-# An index of a table: the rows of every value of one attribute, and the values in ascending order where a condition
-# asks for ranges. Nulls and NaN equal nothing and are less and greater than nothing, so rows with them are left out.
+# Index of a table: the rows of each value of one attribute, and the sorted values if a condition uses ranges. Nulls and
+# NaN match no comparison, so rows with them are not indexed.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -10,14 +10,14 @@ from siddhi._core.record.event cimport CellC, EventC
 cdef enum:
     NO_ROW = 0xffffffff
 
-cdef struct CellAtC:                   # where an attribute stands in a record
+cdef struct CellAtC:                   # location of an attribute in a record
     int cell
     int word
     uint64_t bit
     int code
-    bint narrow                        # a 4-byte value: its other half means nothing
+    bint narrow                        # a 4-byte value: the other half of the cell is undefined
 
-cdef struct ChainC:                    # rows of one value
+cdef struct ChainC:                    # rows with one value
     uint32_t first
     uint32_t last
     uint32_t n
@@ -34,18 +34,18 @@ cdef class ValueIndex:
     cdef Py_ssize_t n_chains
     cdef LinkC* links                  # by row number
     cdef Py_ssize_t n_links
-    cdef SortedKeys order             # None: nobody asked for it
-    cdef ChainC* rows_of(self, const CellC* value) except? NULL        # NULL: there are none
+    cdef SortedKeys order              # None: not sorted
+    cdef ChainC* rows_of(self, const CellC* value) except? NULL        # NULL: no rows
     cdef int add(self, uint32_t number, const EventC* row) except -1
     cdef int remove(self, uint32_t number, const EventC* row) except -1
     cdef int clear(self) except -1
-    cdef int sort(self) except -1      # keep the values in order from now on
+    cdef int sort(self) except -1      # keep the values sorted from now on
 
 cdef int locate(object layout, int position, CellAtC* at) except -1
 cdef bint is_indexed(const CellAtC* at, const EventC* row, CellC* value) noexcept
 
 cdef inline bint read_cell_at(const CellAtC* at, const EventC* row, CellC* value) noexcept:
-    """The value in its canonical width; whether it is there (not null)."""
+    """Read a value, zero-extended to 8 bytes; return False if it is null."""
     value.bits = 0
     if row.body[at.word] & at.bit:
         return False

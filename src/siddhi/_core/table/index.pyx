@@ -8,7 +8,7 @@ from siddhi._core.index.sorted_index cimport sort_key
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, Layout
 
 cdef int locate(object layout, int position, CellAtC* at) except -1:
-    """Where an attribute of a layout stands."""
+    """Set the location of an attribute of a layout."""
     cdef Layout of = layout
     at.cell = of.cell(position)
     at.word = of.null_word(position)
@@ -19,7 +19,7 @@ cdef int locate(object layout, int position, CellAtC* at) except -1:
 
 
 cdef bint is_indexed(const CellAtC* at, const EventC* row, CellC* value) noexcept:
-    """Read the value; whether it can be found by comparing (neither null nor NaN)."""
+    """Read a value; return False if comparisons cannot match it (null or NaN)."""
     if not read_cell_at(at, row, value):
         return False
     if at.code == DOUBLE:
@@ -31,11 +31,11 @@ cdef bint is_indexed(const CellAtC* at, const EventC* row, CellC* value) noexcep
 
 @cython.final
 cdef class ValueIndex:
-    """Rows by the value of one attribute.
+    """Index of rows by the value of one attribute.
 
     Args:
-        layout: of the rows.
-        position: of the attribute.
+        layout: layout of the rows.
+        position: index of the attribute.
     """
 
     def __cinit__(self, Layout layout not None, int position):
@@ -134,7 +134,7 @@ cdef class ValueIndex:
         if self.order is not None:
             return 0
         if self.at.code not in (INT, LONG, FLOAT, DOUBLE):
-            raise ValueError("only numbers have an order")
+            raise ValueError("only an index of a numeric attribute can be sorted")
         order = SortedKeys()
         for key_id in range(self.values.id_bound()):
             if self.values.is_live(key_id):

@@ -1,8 +1,8 @@
-# What queries do to tables: insert, delete, update, update or insert. The events of a chunk act one after another.
+# Output of queries to tables: insert, delete, update, update or insert. The events of a chunk act one after another.
 #
-# While one acts, FrameC.output is the output event. Conditions read the row as the current event (TableSearch with
-# binding AS_EVENT); assignments read the output event as the current event and the row from FrameC.row, and each sees
-# what those before it assigned.
+# FrameC.output is the acting event. Conditions read the row as the current event (TableSearch with binding AS_EVENT).
+# Assignments read the output event as the current event and the row from FrameC.row; each sees the results of those
+# before it.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
@@ -18,7 +18,7 @@ cdef struct SetC:
     int32_t cell
     int32_t word
     uint64_t bit
-    bint is_copy                       # a plain number or bool of the output event
+    bint is_copy                       # copies a number or bool of the output event
     bint is_object
     bint is_bool
 
@@ -27,11 +27,11 @@ cdef class Assignments:
     cdef tuple executors
     cdef SetC* sets
     cdef int n
-    cdef uint64_t touched              # bits of the positions (all, where there are more than 64)
-    cdef bint in_place                 # cannot fail half way
+    cdef uint64_t touched              # bit mask of the positions (all ones for more than 64)
+    cdef bint in_place                 # cannot fail half way: rows may be changed in place
     cdef int assign(self, EventC* event, EventC* row) except -1
     cdef int update(self, EventC* event, const uint32_t* found, Py_ssize_t n) except -1
-    # Of a table that is a set; takes out of those found what is not updated, and may delete it.
+    # For a table that is a set. Removes rows that are not updated from `found`, and may delete them.
     cdef int update_distinct(self, EventC* event, uint32_t* found, Py_ssize_t n) except -1
     cdef EventC** assigned(self, EventC* event, const uint32_t* found, Py_ssize_t n) except NULL    # copies; PyMem_Free
 
@@ -52,10 +52,10 @@ cdef class TableUpdate(TableSink):
 cdef class TableUpdateOrInsert(TableSink):
     cdef readonly TableSearch search
     cdef Assignments assignments
-    cdef bint overwrites               # what is found by primary key is replaced by the output event
-    cdef uint64_t cut                  # rows from this sequence on came with the present chunk
-    cdef readonly TableUpdateOrInsert pending  # None: what is to be added never gets in the way of what changes rows
-    cdef bint gathering                # what finds no row goes to `pending`
+    cdef bint overwrites               # a row found by primary key is replaced by the output event
+    cdef uint64_t cut                  # rows with this or a higher sequence were inserted by the current chunk
+    cdef readonly TableUpdateOrInsert pending  # None: rows to insert cannot conflict with rows that are updated
+    cdef bint gathering                # events without a matching row go to `pending`
     cdef int act_separately(self, EventChunk* chunk) except -1
-    cdef int add_or_defer(self, EventC* event) except -1      # add it, now or in the end
+    cdef int add_or_defer(self, EventC* event) except -1      # inserts now or at the end of the chunk
     cdef int add_pending(self) except -1

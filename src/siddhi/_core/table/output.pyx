@@ -1,4 +1,4 @@
-"""Output actions of queries on tables."""
+"""Output of queries to tables."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -17,12 +17,12 @@ from siddhi._core.table.search cimport part_distinct, rows_equal
 
 
 cdef class Assignments:
-    """``set``: values for attributes of a row.
+    """Assignments of ``set`` to attributes of a row.
 
     Args:
-        table: whose rows.
-        positions: the attributes, ascending.
-        executors: their values, of the attributes' types.
+        table: the table of the rows.
+        positions: indexes of the attributes, ascending.
+        executors: their values; types as the attributes.
     """
 
     def __cinit__(self, Table table not None, positions, tuple executors not None):
@@ -92,7 +92,7 @@ cdef class Assignments:
         return 0
 
     cdef int update(self, EventC* event, const uint32_t* found, Py_ssize_t n) except -1:
-        """Assign to rows: to all, or to none where that would give two rows one primary key."""
+        """Assign to all rows, or to none if two rows would have the same primary key."""
         cdef Table table = self.table
         cdef Py_ssize_t i
         cdef EventC** rows
@@ -162,7 +162,7 @@ cdef class Assignments:
                 moves |= differs[i] and table.is_moved(found[i], rows[i])
             table.change(found, rows, n_distinct)
             for i in range(n_distinct):
-                # Rows that go to another value of an index are put in anew, and without those that were their equals.
+                # Rows with a new value of an index count as inserted again, and rows equal to them are removed.
                 table.rows[found[i]].changed = not moves and (differs[i] or table.rows[found[i]].changed)
             if moves:
                 for i in range(n_distinct, n):
@@ -175,13 +175,13 @@ cdef class Assignments:
 
 
 cdef class TableSink(QueryOutput):
-    """Base: hands the events of a chunk over one by one.
+    """Base class: passes the events of a chunk to `act_one` one by one.
 
     Args:
-        app: the app's context.
-        pool: of the output records.
+        app: context of the app.
+        pool: pool of the output records.
         layout: names and types of the output.
-        table: acted on.
+        table: target table.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, Table table not None):
@@ -199,14 +199,14 @@ cdef class TableSink(QueryOutput):
         if (event.next is not NULL or self.limiter is not None or self.counting or self.callbacks
                 or self.buffered is not NULL):
             return QueryOutput.emit(self, chunk, last_timestamp)
-        # A single event that nobody else wants to see: the way of most.
+        # Common case: a single event without callbacks or limiter.
         try:
             return self.act(chunk)
         finally:
             release(self.pool, event)
 
     cdef int act_one(self, EventC* event) except -1:
-        raise TypeError(f"{type(self).__name__} does nothing")
+        raise TypeError(f"{type(self).__name__} must implement act_one()")
 
     cdef int act(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
@@ -216,7 +216,7 @@ cdef class TableSink(QueryOutput):
             while event is not NULL:
                 i += 1
                 event = event.next
-            if i == self.expected:     # else another chunk, which a callback has sent meanwhile
+            if i == self.expected:     # otherwise another chunk, sent by a callback meanwhile
                 refused = self.refused
             i, event = 0, chunk.head
         self.table.failure = None
@@ -233,12 +233,12 @@ cdef class TableSink(QueryOutput):
 
 @cython.final
 cdef class TableInsert(TableSink):
-    """``insert into``. The pool is the table's."""
+    """``insert into``. The pool must be that of the table."""
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, Table table not None):
         super().__init__(app, pool, layout, table)
         if pool is not table.pool:
-            raise ValueError("what is inserted comes from the table's pool")
+            raise ValueError("an insert into a table must use the pool of the table")
 
     cdef int act_one(self, EventC* event) except -1:
         self.table.insert(event)
@@ -310,17 +310,17 @@ cdef class TableUpdate(TableSink):
 
 @cython.final
 cdef class TableUpdateOrInsert(TableSink):
-    """``update or insert into``. The pool is the table's.
+    """``update or insert into``. The pool must be that of the table.
 
-    Events of one chunk that find no row of before are reduced among themselves: a later one changes the row that an
-    earlier one brings, and only where it changes no row of before. What is left of them is added in the end. Without
-    `pending` it is added at once, where that makes no difference.
+    Events of one chunk that match no earlier row are reduced among themselves: a later event changes the row that an
+    earlier one would insert, if it changes no earlier row. The resulting rows are inserted at the end of the chunk.
+    Without `pending` they are inserted at once, where the result is the same.
 
     Args:
-        overwrites: the assignments set every attribute to the output's of the same name, and the condition compares the
-            primary key with that of the output.
-        pending: does the same with a table without key that is empty, and of the same pool; None: the table has no key
-            that would be in the way.
+        overwrites: the assignments set every attribute to the output attribute of the same name, and the condition compares
+            the primary key with that of the output.
+        pending: performs the same on an empty table without key, with the same pool; None: the table has no key that could
+            conflict.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
@@ -328,7 +328,7 @@ cdef class TableUpdateOrInsert(TableSink):
                  TableUpdateOrInsert pending=None):
         super().__init__(app, pool, layout, search.table)
         if pool is not search.table.pool or (pending is not None and pending.table.pool is not pool):
-            raise ValueError("what is inserted comes from the table's pool")
+            raise ValueError("an insert into a table must use the pool of the table")
         self.search = search
         self.assignments = assignments
         self.overwrites = overwrites and search.key is not None and search.residual is None
@@ -347,7 +347,7 @@ cdef class TableUpdateOrInsert(TableSink):
         try:
             while event is not NULL:
                 self.app.frame.output = event
-                self.gathering = True              # each time: who is told of a refused change may send events himself
+                self.gathering = True  # set each time: the handler of a refused change may send events itself
                 self.act_one(event)
                 event = event.next
         finally:

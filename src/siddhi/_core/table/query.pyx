@@ -1,4 +1,4 @@
-"""On-demand queries: finding rows, and changes that no stream asked for."""
+"""On-demand queries: searches and changes that are not driven by a stream."""
 
 cimport cython
 
@@ -20,13 +20,13 @@ cdef enum:
 
 @cython.final
 cdef class CollectOutput(QueryOutput):
-    """Collects the output as events without timestamp.
+    """Collects output as events without timestamp.
 
     Args:
-        app: the app's context.
-        pool: of the output records.
-        layout: of the output records; what stands behind the shown attributes is there to be sorted by.
-        shown: names and types of what users see.
+        app: context of the app.
+        pool: pool of the output records.
+        layout: layout of the output records; attributes after the shown ones serve sorting only.
+        shown: names and types of the result.
     """
 
     cdef readonly Layout shown
@@ -55,8 +55,9 @@ cdef class CollectOutput(QueryOutput):
 @cython.final
 @cython.no_gc_clear
 cdef class FinishedSelector(Selector):
-    """Asks ``having`` of finished groups: what a group's last row says decides, not the rows on the way there. The arguments
-    are those of a selector that emits the last row, or the last of each group."""
+    """Selector that applies ``having`` to the last row of each group instead of every row.
+
+    The arguments are those of a selector that emits the last row, or the last of each group."""
 
     cdef Executor group_having
 
@@ -65,7 +66,7 @@ cdef class FinishedSelector(Selector):
         self.group_having, self.having = self.having, None
 
     cdef EventC* select(self, EventC* event) except? NULL:
-        """A row that does not pass is kept, marked by its type: it stands for its group until the next row comes."""
+        """Mark a row that fails ``having`` by its type. It represents its group until the next row arrives."""
         cdef EventC* out = Selector.select(self, event)
         cdef bint done = False
         self.app.frame.output = out
@@ -97,17 +98,17 @@ cdef class FinishedSelector(Selector):
 
 
 cdef class OnDemand:
-    """Base: runs under the app's lock and leaves the frame as it found it."""
+    """Base class: runs under the app's lock and restores the frame."""
 
     cdef readonly AppContext app
     cdef readonly Processor selector
     cdef bint busy
 
     cdef object answer(self):
-        raise TypeError(f"{type(self).__name__} answers nothing")
+        raise TypeError(f"{type(self).__name__} must implement answer()")
 
     def run(self):
-        """Return the result; None if the same query is running further up the stack."""
+        """Return the answer; None if the same query is running further up the stack."""
         cdef FrameC* frame = &self.app.frame
         cdef FrameC before
         cdef EventC* slots[1]
@@ -130,7 +131,7 @@ cdef class OnDemand:
                     self.selector.abort()
                 self.selector.reset(NO_TIMESTAMP)
                 self.selector.finish()
-                # The clock goes on; everything else is that of whoever is at work further up.
+                # The clock is kept; all other fields are restored.
                 before.clock = frame.clock
                 before.playback = frame.playback
                 frame[0] = before
@@ -144,12 +145,12 @@ cdef class OnDemandFind(OnDemand):
     """Finds rows and selects from them.
 
     Args:
-        app: the app's context.
-        source: where rows are looked up.
-        pool: of the rows.
+        app: context of the app.
+        source: searched for rows.
+        pool: pool of the rows.
         selector: the selection, over the rows.
-        stage: the output of the selection.
-        enough: of the rows found, so many decide the answer; -1: all do.
+        output: output of the selection.
+        enough: number of found rows that determine the answer; -1: all.
     """
 
     cdef readonly Searchable source
@@ -193,12 +194,12 @@ cdef class OnDemandFind(OnDemand):
 
 @cython.final
 cdef class OnDemandChange(OnDemand):
-    """Lets one event that nothing is known of make a selection, whose output changes a table.
+    """Runs a selection on one event of nulls; its output changes a table.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         selector: the selection.
-        output: of it; acts on the table.
+        output: output of the selection; acts on the table.
     """
 
     cdef EventPool pool
@@ -213,7 +214,7 @@ cdef class OnDemandChange(OnDemand):
     cdef object answer(self):
         cdef EventC* event = acquire(self.pool)
         if self.output.meter is not None and self.output.meter.on != self.output.counting:
-            self.output.set_counting(self.output.meter.on)     # statistics were switched since the last time
+            self.output.set_counting(self.output.meter.on)     # statistics were switched since the last run
         event.timestamp = NO_TIMESTAMP
         event.body[0] = 0
         try:

@@ -1,4 +1,4 @@
-"""Equal rows of a table that is a set."""
+"""Search of tables: equal rows, conditions, the ``in`` operator."""
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
@@ -15,7 +15,7 @@ from siddhi._core.table.index cimport NO_ROW, ChainC
 from siddhi._core.table.table cimport PREFETCH_ROWS, RowC
 
 cdef enum:
-    FEW = 8                  # so many rows are compared with each other; more are hashed
+    FEW = 8                  # up to this number rows are compared pairwise; more are hashed
 
 
 cdef bint rows_equal(Layout layout, const EventC* a, const EventC* b) except -1:
@@ -45,7 +45,7 @@ cdef bint rows_equal(Layout layout, const EventC* a, const EventC* b) except -1:
 
 
 cdef uint64_t row_hash(Layout layout, const EventC* row) except? 0xdead:
-    """Of the time and of all values but objects, which need not have a hash."""
+    """Hash the time and all values except objects, which may be unhashable."""
     cdef uint64_t mixed = <uint64_t> row.timestamp, value
     cdef const CellC* cell
     cdef int i
@@ -70,7 +70,7 @@ cdef Py_ssize_t part_distinct(Table table, uint32_t* at, Py_ssize_t* n, bint mer
     cdef uint32_t number
     cdef Py_ssize_t* heads = NULL      # index + 1 of a distinct row; 0: free
     cdef uint32_t* others = NULL
-    cdef uint8_t* came = NULL          # by distinct row: one equal to it is as it came in
+    cdef uint8_t* came = NULL          # by distinct row: it, or a row equal to it, is unchanged since its insertion
     cdef Layout layout = table.layout
     cdef EventC* row
     if n[0] < 2:
@@ -123,10 +123,10 @@ cdef Py_ssize_t part_distinct(Table table, uint32_t* at, Py_ssize_t* n, bint mer
     return n_distinct
 
 
-# --- Searching a table, and the ``in`` operator.
+# --- TableSearch, and the ``in`` operator.
 
 cdef enum:
-    MIN_LIMIT = 64           # rows that a range may find before the size of the table is asked
+    MIN_LIMIT = 64           # number of rows that a range may always find before a scan is considered
 
 
 @cython.final
@@ -134,12 +134,12 @@ cdef class TableSearch:
     """A condition over a table.
 
     Args:
-        table: it is searched.
-        access: what finds candidates; None: every row is one.
-        gate: the part of the condition that does not read the row, or None.
-        rest: what is tested on each candidate, or None.
-        whole: what is tested on each row where every row is a candidate, or None.
-        binding: where ``rest`` reads the row.
+        table: the table searched.
+        access: finds candidates; None: every row is a candidate.
+        row_free: the part of the condition that does not read the row, or None.
+        residual: condition tested on each candidate, or None.
+        whole: condition tested on each row of a scan, or None.
+        binding: where ``residual`` and ``whole`` read the row.
         slot: with binding IN_SLOT, the event slot.
     """
 
@@ -162,7 +162,7 @@ cdef class TableSearch:
         return f"<TableSearch of '{self.table.id}' by {'scan' if self.access is None else repr(self.access)}>"
 
     cdef NumbersC acquire_buffer(self) noexcept:
-        """A buffer for one search; a search inside another one gets its own."""
+        """Take the buffer for a search; a nested search gets a new one."""
         cdef NumbersC numbers = self.found
         self.found.at = NULL
         self.found.n = self.found.capacity = 0
@@ -196,7 +196,7 @@ cdef class TableSearch:
     cdef uint32_t find_one(self, EventC* e, FrameC* f) except? 0xfffffffe:
         cdef uint32_t number
         if self.residual is None and self.row_free is None:
-            # The values are there before the table is looked into: nothing can change it in between.
+            # Values are computed before the table is searched, so nothing can change it in between.
             return self.key.get(e, f)
         self.table.searching += 1
         try:
@@ -210,7 +210,7 @@ cdef class TableSearch:
         return number
 
     cdef int find(self, EventC* e, FrameC* f, NumbersC* out) except -1:
-        """Add the numbers of the rows that match."""
+        """Append the numbers of the matching rows."""
         cdef uint32_t number
         cdef Py_ssize_t i, n = 0
         cdef Table table = self.table
@@ -239,8 +239,8 @@ cdef class TableSearch:
         return 0
 
     cdef bint narrow(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1:
-        """Collect what the access finds; False where that is nothing to go by: looking at every row is no worse. Where it
-        stopped at the limit, what it had found by then is left."""
+        """Collect candidates; return False if a scan costs no more. An access that stops at the limit leaves what it
+        found."""
         if self.access is None or (self.access.by_key and self.table.n_misfiled):
             return False
         self.access.collect(out, e, f, limit)
@@ -273,7 +273,7 @@ cdef class TableSearch:
         out.n = n
 
     cdef bint contains(self, EventC* e, FrameC* f) except -1:
-        """Whether a row matches."""
+        """Return whether a row matches."""
         cdef uint32_t number
         cdef Py_ssize_t i
         cdef NumbersC numbers
@@ -342,7 +342,7 @@ cdef void sort_numbers(NumbersC* out, RowC* rows) noexcept:
     cdef uint32_t number
     cdef PairC* pairs = <PairC*> PyMem_RawMalloc(out.n * sizeof(PairC))
     if pairs is NULL:
-        # No memory to sort quickly: insert one after the other.
+        # Out of memory: insertion sort in place.
         for i in range(1, out.n):
             number = out.at[i]
             j = i
@@ -362,11 +362,11 @@ cdef void sort_numbers(NumbersC* out, RowC* rows) noexcept:
 
 @cython.final
 cdef class TableSearchable(Searchable):
-    """A table as one side of a join (binding IN_SLOT), or as what an on-demand query asks (binding AS_EVENT).
+    """A table as one side of a join (binding IN_SLOT) or as source of an on-demand query (binding AS_EVENT).
 
     Args:
         search: the condition.
-        slot: where the condition reads the row; joins have the slots 0 and 1.
+        slot: slot in which the condition reads the row; joins have the slots 0 and 1.
     """
 
     def __cinit__(self, TableSearch search not None, int slot):
@@ -393,7 +393,7 @@ cdef class TableSearchable(Searchable):
             number = self.search.find_one(event, frame)
             if number != NO_ROW:
                 event = table.rows[number].event
-                prefetch_line(<char*> event + self.pool.record_bytes - 1)      # a record lies on two lines, as a rule
+                prefetch_line(<char*> event + self.pool.record_bytes - 1)      # a record usually spans two lines
                 found_keep(found, self.pool, event)
             return 0
         numbers = self.search.acquire_buffer()
@@ -434,7 +434,7 @@ cdef int in_table(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
 
 
 def make_in(TableSearch search not None):
-    """Whether a row matches: ``condition in table``. The search has binding IN_FRAME."""
+    """Return an executor of ``condition in table``. The search must have binding IN_FRAME."""
     cdef Executor executor = new_executor(<eval_fn> in_table, BOOL, (), f"in {search.table.id}")
     executor.children = (search,)
     executor.c.data = <void*> search

@@ -1,7 +1,7 @@
-"""Tables kept elsewhere: what the engine asks their stores, and what it hands over to them.
+"""Tables kept in stores: the requests to a store and the data passed to it.
 
-A store is Python. It is given the values a condition or assignment needs of an event, by name, and it gives rows as
-tuples: here events become such values, and rows become records.
+A store is Python. It receives the values that a condition or assignment reads from an event, by name, and returns rows
+as tuples. This module converts events to such values, and rows to records.
 """
 
 cimport cython
@@ -26,10 +26,10 @@ from siddhi._core.table.table cimport Table
 
 @cython.final
 cdef class Parameters:
-    """The values that a condition, or assignments, need of an event.
+    """The values that a condition, or assignments, read from an event.
 
     Args:
-        names: by which the store knows them.
+        names: names under which the store receives them.
         executors: their values.
     """
 
@@ -38,7 +38,7 @@ cdef class Parameters:
 
     def __init__(self, tuple names not None, tuple executors not None):
         if len(names) != len(executors):
-            raise ValueError("names and executors differ in number")
+            raise ValueError("parameters need one executor for each name")
         self.names = names
         self.executors = executors
 
@@ -51,7 +51,7 @@ cdef class Parameters:
 
 
 def event_of(tuple values not None, Layout layout not None):
-    """Return an event without timestamp, for listeners to the changes of a row."""
+    """Return an event without timestamp, for reports about a row."""
     cdef Event event = Event.__new__(Event)
     event.timestamp = -1
     event.values = values
@@ -61,16 +61,16 @@ def event_of(tuple values not None, Layout layout not None):
 
 @cython.final
 cdef class StoreQuery:
-    """A condition over a table kept elsewhere, compiled for one place.
+    """A condition over a table in a store, compiled for one use.
 
     Args:
-        pool: of the records its rows become.
+        pool: pool of the records that rows become.
         layout: names and types of the table's attributes.
-        parameters: what the store needs of the event.
-        find: fn(values): the rows that match, an iterable of sequences.
-        contains: fn(values): whether a row matches.
-        rest: what the store can't test: tested on each row it finds; None: nothing.
-        binding: where ``rest`` reads the row (see search.pxd).
+        parameters: values that the store needs from the event.
+        find: fn(values), returns the matching rows, an iterable of sequences.
+        contains: fn(values), returns whether a row matches.
+        residual: condition that the store cannot test: tested on each row it returns; None: none.
+        binding: where ``residual`` reads the row (see search.pxd).
         slot: with binding IN_SLOT, the event slot.
     """
 
@@ -116,7 +116,7 @@ cdef class StoreQuery:
         return answer
 
     cdef int find(self, EventC* event, FrameC* frame, FoundC* found) except -1:
-        """Add the rows that match; the caller owns them."""
+        """Append the matching rows; the caller owns the references."""
         cdef EventC* record
         cdef bint kept
         for row in self.ask(self.parameters.bind(event, frame)):
@@ -150,15 +150,15 @@ cdef class StoreQuery:
 
 @cython.final
 cdef class StoreSearchable(Searchable):
-    """A table kept elsewhere as one side of a join (binding IN_SLOT), or as what an on-demand query asks (AS_EVENT).
+    """A table in a store as one side of a join (binding IN_SLOT) or as source of an on-demand query (AS_EVENT).
 
     Args:
         question: the condition.
-        slot: where the condition reads the row; joins have the slots 0 and 1.
+        slot: slot in which the condition reads the row; joins have the slots 0 and 1.
     """
 
     cdef readonly StoreQuery question
-    cdef EventC* null_event                # the current event where there is none: no cells and no timestamp; of no pool
+    cdef EventC* null_event                # stands in for the current event; no cells, no timestamp, no pool
 
     def __cinit__(self, StoreQuery question not None, int slot):
         self.question = question
@@ -181,12 +181,12 @@ cdef class StoreSearchable(Searchable):
 
 @cython.final
 cdef class CachedSearchable(Searchable):
-    """A table kept elsewhere, whose rows are in memory as well while they are few.
+    """A table in a store with a cache of all its rows, while they are few.
 
     Args:
-        cache: ``cache.ensure()`` says whether all rows are in memory.
-        memory: searches them there.
-        store: asks the store.
+        cache: ``cache.ensure()`` returns whether all rows are in memory.
+        memory: searches the cached rows.
+        store: searches the store.
     """
 
     cdef object cache
@@ -195,7 +195,7 @@ cdef class CachedSearchable(Searchable):
 
     def __init__(self, cache not None, Searchable memory not None, Searchable store not None):
         if memory.pool is not store.pool or memory.slot != store.slot:
-            raise ValueError("rows in memory are those of the store")
+            raise ValueError("the cached rows must have the pool and slot of the store's rows")
         self.cache = cache
         self.memory = memory
         self.store = store
@@ -210,7 +210,7 @@ cdef class CachedSearchable(Searchable):
 
 @cython.final
 cdef class CachedQuery:
-    """As :class:`CachedSearchable`, for ``in``."""
+    """Like :class:`CachedSearchable`, for ``in``."""
 
     cdef object cache
     cdef TableSearch memory
@@ -230,7 +230,7 @@ cdef int in_cached(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1
 
 
 def make_in_cached(CachedQuery question not None, str name not None):
-    """Whether a row matches: ``condition in table``."""
+    """Return an executor of ``condition in table``."""
     cdef Executor executor = new_executor(<eval_fn> in_cached, BOOL, (), f"in {name}")
     executor.children = (question,)
     executor.c.data = <void*> question
@@ -242,7 +242,7 @@ cdef int in_store(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
 
 
 def make_in_store(StoreQuery question not None, str name not None):
-    """Whether a row matches: ``condition in table``. The question has binding IN_FRAME."""
+    """Return an executor of ``condition in table``. The question must have binding IN_FRAME."""
     cdef Executor executor = new_executor(<eval_fn> in_store, BOOL, (), f"in {name}")
     executor.children = (question,)
     executor.c.data = <void*> question
@@ -250,17 +250,17 @@ def make_in_store(StoreQuery question not None, str name not None):
 
 
 cdef class StoreSink(QueryOutput):
-    """Hands a chunk over to a store.
+    """Passes a chunk to a store.
 
     Args:
-        app: the app's context.
-        pool: of the output records.
+        app: context of the app.
+        pool: pool of the output records.
         layout: names and types of the output.
-        parameters: what the store needs of each event, besides its values.
-        operate: fn(parameters, records): what is done; a dict and a tuple for each event of the chunk.
-        gather: while a batch is being sent, ``gather.take(change, parameters, records)`` keeps what is to be done instead,
-            and says whether ``gather.flush()`` is to be called at its end; None: it is done at once.
-        change: what that is.
+        parameters: values that the store needs from each event, besides the output.
+        operate: fn(parameters, records), performs the change; a dict and a tuple for each event of the chunk.
+        gather: during a batch, ``gather.take(change, parameters, records)`` defers the change and returns whether
+            ``gather.flush()`` must be called at the end of the batch; None: changes are not deferred.
+        change: passed to ``gather.take``.
     """
 
     cdef Parameters parameters
@@ -297,11 +297,11 @@ cdef class StoreSink(QueryOutput):
         return records
 
     def reflect_in(self, cache not None, TableSink mirror):
-        """Do the same to the rows in memory first, while ``cache.whole`` says that all are there.
+        """Apply the output to the cached rows first, while ``cache.whole`` says that all rows are cached.
 
         Args:
-            cache: told what happens to them.
-            mirror: does it; None: it can't be done there, and they are read anew.
+            cache: notified of changes.
+            mirror: applies them; None: it cannot be done in memory, the rows are read again.
         """
         self.cache = cache
         self.mirror = mirror
@@ -323,18 +323,18 @@ cdef class StoreSink(QueryOutput):
         return 0
 
     cdef bint is_gathered(self, list values, list records) except -1:
-        """Have a batch gather what is to be done, where there is one."""
+        """Defer the change if a batch is being sent; return whether it was deferred."""
         if self.gather is None or not self.app.in_batch:
             return False
         if self.gather.take(self.change, values, records):
             try:
                 self.app.batch_callbacks.append(self.gather)
             except MemoryError:
-                self.gather.flush()         # now: nobody is told to do it later
+                self.gather.flush()         # flush now: the callback could not be registered
         return True
 
     cdef int act(self, EventChunk* chunk) except -1:
-        # The values first: a row in memory is the event itself, without its time.
+        # Read the values first: a cached row is the event itself, without its time.
         cdef list values = self.bound(chunk), records = self.records(chunk)
         self.reflect(chunk)
         if not self.is_gathered(values, records):
@@ -344,15 +344,15 @@ cdef class StoreSink(QueryOutput):
 
 @cython.final
 cdef class StoreUpdateOrInsert(StoreSink):
-    """``update or insert into`` a table kept elsewhere.
+    """``update or insert into`` a table in a store.
 
-    Events that change no row are reduced among themselves as those of a table in memory are: a later one changes the row
-    that an earlier one is to add.
+    Events that change no row are reduced among themselves as for tables in memory: a later event changes the row that
+    an earlier one inserts.
 
     Args:
-        operate: fn(parameters, records, reduce): ``reduce(positions)`` gives the rows to add for the events at these
-            positions, which found no row to change; it may be called while it runs, and as often as it wants.
-        pending: does the same with a table in memory that is empty, and of the same attributes.
+        operate: fn(parameters, records, reduce): ``reduce(positions)`` returns the rows to insert for the events at these
+            positions, which matched no row; it may be called any number of times while ``operate`` runs.
+        pending: performs the same on an empty table in memory with the same attributes.
     """
 
     cdef TableUpdateOrInsert pending
@@ -379,7 +379,7 @@ cdef class StoreUpdateOrInsert(StoreSink):
 
 @cython.final
 cdef class Reduction:
-    """The rows to add for events that changed no row. Valid while their chunk is processed."""
+    """Computes the rows to insert for events that changed no row. Valid while their chunk is processed."""
 
     cdef StoreUpdateOrInsert sink
     cdef EventC* first
@@ -388,7 +388,7 @@ cdef class Reduction:
         self.sink = sink
 
     def __call__(self, positions):
-        """The rows, in order."""
+        """Return the rows, in order."""
         cdef TableUpdateOrInsert pending = self.sink.pending
         cdef Table table = pending.table
         cdef FrameC* frame = &self.sink.app.frame
@@ -419,10 +419,10 @@ cdef class StoreAnswer:
     """An on-demand query that a store answers by itself.
 
     Args:
-        app: the app's context.
-        layout: names and types of what is selected.
-        parameters: what the store needs; there is no event.
-        query: fn(values): the rows of the answer.
+        app: context of the app.
+        layout: names and types of the selection.
+        parameters: values that the store needs; there is no event.
+        query: fn(values), returns the rows of the answer.
     """
 
     cdef readonly AppContext app
@@ -439,7 +439,7 @@ cdef class StoreAnswer:
         self.query = query
 
     def run(self):
-        """The answer, as events without timestamp."""
+        """Return the answer as events without timestamp."""
         cdef FrameC before
         cdef FrameC* frame = &self.app.frame
         cdef list events = []
@@ -450,7 +450,7 @@ cdef class StoreAnswer:
             before = frame[0]
             record = acquire(self.pool)
             record.timestamp = -1
-            memset(record.body, 0xff, 8 * self.layout.words)     # an event of nothing but nulls
+            memset(record.body, 0xff, 8 * self.layout.words)     # an event of nulls
             frame.partition = 0
             try:
                 values = self.parameters.bind(record, frame)
@@ -474,12 +474,12 @@ cdef class StoreAnswer:
 
 @cython.final
 cdef class CachedAnswer:
-    """An on-demand query that is answered from memory while all rows are there.
+    """An on-demand query that is answered from the cache while all rows are cached.
 
     Args:
-        app: the app's context.
-        cache: as of :class:`CachedSearchable`.
-        memory: the query over the rows; has ``run()``.
+        app: context of the app.
+        cache: as for :class:`CachedSearchable`.
+        memory: the query over the cached rows; has ``run()``.
         store: the query that the store answers.
     """
 
@@ -495,7 +495,7 @@ cdef class CachedAnswer:
         self.store = store
 
     def run(self):
-        """Return the result as events without timestamp; None if the same query is running further up the stack."""
+        """Return the answer as events without timestamp; None if the same query is running further up the stack."""
         lock_app(self.app.lock)
         try:
             return self.memory.run() if self.cache.ensure() else self.store.run()

@@ -1,4 +1,4 @@
-"""Tables kept in memory: rows, primary key, indexes."""
+"""Tables in memory: rows, primary key, indexes."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -23,12 +23,12 @@ cdef class Table:
     """The rows of one table.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         id: name of the table.
-        pool: of its rows; queries that insert make their output in it, so that a row needs no copy.
+        pool: pool of the rows; queries that insert write their output into it, so that a row needs no copy.
         layout: names and types of its attributes.
-        primary_key: positions of the key's attributes; empty without one.
-        indexes: positions of attributes with an index. Without primary key, they make the table a set.
+        primary_key: positions of the key's attributes; empty without a primary key.
+        indexes: positions of the attributes with an index. Without a primary key they make the table a set.
     """
 
     def __cinit__(self, AppContext app not None, str id not None, EventPool pool not None, Layout layout not None,
@@ -73,11 +73,11 @@ cdef class Table:
     # --- indexes
 
     def index(self, int position, bint sorted=False):
-        """The index of an attribute, made when it is first asked for.
+        """Return the index of an attribute; create it on first use.
 
         Args:
-            position: of the attribute.
-            sorted: keep its values in order, for ranges.
+            position: index of the attribute.
+            sorted: keep the values sorted, for ranges.
         """
         cdef ValueIndex index = self.indexes.get(position)
         cdef uint32_t number = self.first
@@ -93,7 +93,7 @@ cdef class Table:
         return index
 
     def note_indexed(self):
-        """Remember which attributes a change must look at."""
+        """Update the mask of the attributes whose change affects indexes or key."""
         self.indexed = 0
         for position in (*self.primary_key, *self.indexes):
             self.indexed |= (<uint64_t> 1) << <int> position if position < 64 else ~<uint64_t> 0
@@ -113,7 +113,7 @@ cdef class Table:
         if key_id == NO_ID:
             return NO_ROW
         if key_id < self.used:
-            # Rows and keys that came together have the same number: asked for now, the row comes along with its key.
+            # Rows and keys inserted together have equal numbers: this usually prefetches the right row.
             prefetch_line(&self.rows[key_id])
         return self.numbers[key_id]
 
@@ -134,7 +134,8 @@ cdef class Table:
         for i in range(n):
             if key_ids[i] != NO_ID:
                 if text:
-                    # The text that is held is compared with that which is asked for: its header, and where it begins.
+                    # The stored text will be compared with the searched one: prefetch its header and its first
+                    # characters.
                     prefetch_line(self.keys.keys[key_ids[i]].o)
                     prefetch_line(<char*> self.keys.keys[key_ids[i]].o + 63)
                 if self.numbers[key_ids[i]] != key_ids[i]:
@@ -148,7 +149,7 @@ cdef class Table:
                     prefetch_line(<char*> event + last)
 
     cdef int refuse(self, EventC* event, str what) except -1:
-        """Tell the app's exception handler about a row or change that is dropped."""
+        """Report a refused row or change to the app's exception handler."""
         cdef CellC key[MAX_WIDTH]
         cdef Event shown = Event.__new__(Event)
         shown.timestamp = event.timestamp
@@ -166,7 +167,7 @@ cdef class Table:
         self.app.handle(ValueError(f"{what} table '{self.id}' is dropped: {why}"), f"table '{self.id}'", [shown])
         return 0
 
-    # --- changing
+    # --- changes
 
     cdef int check_writable(self) except -1:
         if self.searching:
@@ -174,7 +175,7 @@ cdef class Table:
         return 0
 
     cdef int reserve(self) except -1:
-        """Room for one more row."""
+        """Make room for one more row."""
         cdef Py_ssize_t capacity
         cdef RowC* rows
         if self.free == NO_ROW and self.used == self.capacity:
@@ -201,7 +202,7 @@ cdef class Table:
         return 0
 
     cdef uint32_t insert(self, EventC* event) except? 0xfffffffe:
-        """Add an event as the last row, unless its primary key is taken. The event stays the caller's."""
+        """Append a row with the event's values, unless its primary key is taken. The caller keeps its reference."""
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls
         cdef uint32_t key_id = NO_ID
@@ -226,7 +227,7 @@ cdef class Table:
         return self.last
 
     cdef bint has_room(self) except -1:
-        """Whether the limit allows one row more; where it says so, the oldest makes room."""
+        """Return whether the limit allows one more row; with `drop.oldest` remove the oldest one."""
         if self.size < self.limit.most:
             return self.limit.allows(self.size + 1)
         if self.limit.on_full == DROP_OLDEST and self.size:
@@ -245,7 +246,7 @@ cdef class Table:
         return 0
 
     cdef EventC* adopt(self, EventC* event) except NULL:
-        """Return a row with the values of an event: the event itself if it has no other reference."""
+        """Return a row of an event's values: the event itself if the caller is its only owner, else a copy."""
         if event.refs != 1:
             return self.copy(event)
         retain(self.pool, event)
@@ -272,7 +273,7 @@ cdef class Table:
         return row
 
     cdef int enter(self, EventC* row, uint32_t key_id) except -1:
-        """Put a row at the end; there is room, and the key is its own."""
+        """Append a row; room is reserved and its key is free."""
         cdef uint32_t number
         cdef RowC* entry
         cdef ValueIndex index
@@ -349,7 +350,7 @@ cdef class Table:
         return 0
 
     cdef bint change(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1:
-        """Replace rows, all or none: none where a primary key would be held twice. Whether it was done."""
+        """Replace all rows, or none if two rows would have the same primary key; return whether it was done."""
         cdef Py_ssize_t i
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls
@@ -383,7 +384,7 @@ cdef class Table:
         return True
 
     cdef bint is_moved(self, uint32_t number, const EventC* row) except -1:
-        """Whether a row, once replaced, has another value of an index."""
+        """Return whether the replacement of a row has another value of an index."""
         cdef CellAtC at
         cdef CellC before, after
         for position in self.declared:
@@ -402,7 +403,7 @@ cdef class Table:
         return self.number_of(key, nulls)
 
     cdef int note_filing(self, uint32_t number) except -1:
-        """Remember whether the values of a row make another key than that under which it is filed."""
+        """Record whether the values of a row make another key than the one it is filed under."""
         cdef RowC* entry = &self.rows[number]
         cdef bint misfiled = self.row_of_key(entry.event) != number
         self.n_misfiled += <Py_ssize_t> misfiled - <Py_ssize_t> entry.changed
@@ -410,7 +411,7 @@ cdef class Table:
         return 0
 
     cdef bint is_key_free(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1:
-        """Whether every row has its primary key for itself once they have replaced those found."""
+        """Return whether the new rows would leave all primary keys unique."""
         cdef Py_ssize_t i
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls
@@ -451,8 +452,8 @@ cdef class Table:
         PyMem_Free(rows)
         return 0
 
-    # --- snapshots: the rows in order, and the keys of those that are filed under others than their own; keys and
-    # indexes are made again
+    # --- snapshots: the rows in order, and the keys of those filed under another key than their own; keys and indexes
+    # are rebuilt
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef uint32_t number = self.first
@@ -506,7 +507,7 @@ cdef class Table:
                     filed = KeyMap(self.keys.types)
                     filed.read(reader)
                     if filed.size != <Py_ssize_t> n_misfiled or filed.used != n_misfiled:
-                        raise ValueError(f"snapshot is damaged: table '{self.id}' has rows without a key")
+                        raise ValueError(f"snapshot is damaged: table '{self.id}' has rows whose key is missing")
                     misfiled.append(-1)
             key_id = NO_ID
             for i in range(n):
@@ -520,7 +521,7 @@ cdef class Table:
                         nulls = self.key_of(events[i], key)
                         key_id = self.keys.insert(key, nulls, &is_new)
                     if not is_new:
-                        raise ValueError(f"snapshot is damaged: table '{self.id}' has a primary key twice")
+                        raise ValueError(f"snapshot is damaged: table '{self.id}' has two rows with one primary key")
                     self.reserve_key(key_id)
                 self.enter(self.adopt(events[i]), key_id)
                 if self.keys is not None and is_misfiled:
@@ -533,10 +534,10 @@ cdef class Table:
         return 0
 
     def fill(self, rows):
-        """Hold these rows and no others, given as sequences of values.
+        """Replace all rows; rows are given as sequences of values.
 
         Raises:
-            ValueError: a row does not fit, or its key is taken; the table is empty then.
+            ValueError: a row does not fit the table, or its key is taken; the table is empty then.
         """
         cdef EventC* record
         cdef int i
@@ -545,7 +546,7 @@ cdef class Table:
         try:
             for row in rows:
                 if len(row) != self.layout.width:
-                    raise ValueError(f"a row of {len(row)} values, not of {self.layout.width}")
+                    raise ValueError(f"a row of table '{self.id}' has {len(row)} values: expected {self.layout.width}")
                 record = acquire(self.pool)
                 record.timestamp = -1
                 memset(record.body, 0, 8 * self.layout.words)
@@ -554,7 +555,7 @@ cdef class Table:
                         cell_from_python(record, self.layout, i, row[i])
                     if self.insert(record) == NO_ROW:
                         self.fail()
-                        raise ValueError(f"a row of table '{self.id}' has the key of another")
+                        raise ValueError(f"a row of table '{self.id}' is invalid: its primary key is null or taken")
                 finally:
                     release(self.pool, record)
             done = True
@@ -562,10 +563,10 @@ cdef class Table:
             if not done:
                 self.clear()
 
-    # --- for tests and for tools
+    # --- for tests and tools
 
     def row_values(self):
-        """All rows as tuples, in order of insertion."""
+        """Return all rows as tuples, in order of insertion."""
         cdef uint32_t number = self.first
         rows = []
         while number != NO_ROW:
