@@ -335,7 +335,7 @@ def test_a_processor_can_not_wake_itself_while_time_stands(manager):
         runtime.advance_clock(2000)
         runtime.advance_to_end()
     assert errors == [
-        "stream processor 't:clockwork' failed in on_timer: ValueError: on_timer(1000) can't ask for 1000: time must go on in between"
+        "stream processor 't:clockwork' failed in on_timer: ValueError: on_timer(1000) cannot schedule 1000: expected a later time"
     ]
 
 

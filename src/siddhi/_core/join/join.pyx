@@ -1,4 +1,4 @@
-"""The selection of a join."""
+"""Joins: selection and steps."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -17,7 +17,7 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 @cython.no_gc_clear
 cdef class JoinSelector(Selector):
-    """A selector that receives a call at the end of the matches of one event."""
+    """Selector that is told where the matches of one event end."""
 
     def __dealloc__(self):
         if self.pool is not None:
@@ -46,7 +46,7 @@ cdef class JoinSelector(Selector):
         return out
 
     cdef int end_part(self) except -1:
-        """Reduce what came since the last part to what the query emits of it."""
+        """Reduce the output since the last part to what the query emits of it."""
         cdef EventChunk part
         cdef Py_ssize_t i
         if self.mode == LAST:
@@ -78,12 +78,12 @@ cdef class JoinSelector(Selector):
     cdef int finish(self) except -1:
         cdef EventChunk chunk
         self.end_part()
-        # Groups live on until here: one that loses its last match may get others from the next event of the chunk.
+        # Groups live until here: a group that loses its last match may get new ones from the next event of the chunk.
         if self.groups is not None:
             end_chunk(self.groups)
         if self.done.head is NULL:
             return 0
-        # Detached first: what follows may send into this query again.
+        # Detach the chunk first: later operators may send into this query again.
         chunk = self.done
         chunk_clear(&self.done)
         if self.mode == EACH and self.ordering is None and self.limit < 0 and self.offset == 0:
@@ -96,16 +96,16 @@ cdef class JoinSelector(Selector):
 @cython.final
 @cython.no_gc_clear
 cdef class JoinStep(Processor):
-    """Joins what leaves one side's window with the content of the other side.
+    """Joins the events that leave one side's window with the other side.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         own: slot of this side's events, 0 (left) or 1 (right).
-        other: the other side's content with the join condition; None where this side does not trigger.
-        numbered: this side's events where the other side finds them through an index, else None.
-        outer: events without match are handed on with the other side null.
-        joins_expired: expired events look for matches, too.
-        parts: the selection where it aggregates, orders or limits: the matches of one event are a chunk for it.
+        other: the other side with the join condition; None if this side does not trigger.
+        numbered: this side's events if the other side finds them through an index, else None.
+        outer: events without a match are passed on with the other side null.
+        joins_expired: expired events trigger, too.
+        parts: the selection if it aggregates, orders or limits: the matches of one event are a part.
     """
 
     def __init__(self, AppContext app not None, int own, Searchable other, NumberedEvents numbered, bint outer,
@@ -141,7 +141,7 @@ cdef class JoinStep(Processor):
         cdef EventC** before = frame.slots
         cdef Py_ssize_t i
         cdef int opposite = 1 - self.own
-        # Taken out while it is in use: an expression may call Python, which may send into this join again.
+        # Detached while it is in use: an expression may call Python, which may send into this join again.
         cdef FoundC found = self.found
         self.found = FoundC(NULL, 0, 0)
         slots[self.own] = event
@@ -191,7 +191,7 @@ cdef class JoinStep(Processor):
         return 0 if self.other is None else self.next.finish()
 
     cdef int drop(self, unsigned int partition) except -1:
-        # Comes before the window's own drop: the events are still there.
+        # Called before the window's own drop(): its events still exist.
         return 0 if self.numbered is None else self.numbered.forget(partition)
 
     cdef int write(self, SnapshotWriter writer) except -1:
@@ -206,12 +206,13 @@ cdef class JoinStep(Processor):
 @cython.final
 @cython.no_gc_clear
 cdef class PassingWindow(Processor):
-    """Stands where a stream of a join has no window: an event passes, expires at once where that is wanted, and is
-    followed by RESET. It holds nothing, so the other side never finds anything.
+    """Replaces the window of a join side without one: an event passes, expires at once if needed, and RESET follows.
+
+    It holds no events, so the other side never finds any.
 
     Args:
-        app: the app's context.
-        pool: of the events, which then must be the query's own; None where expired events are not wanted.
+        app: context of the app.
+        pool: of the events, which then must belong to the query; None if expired events are not needed.
     """
 
     def __init__(self, AppContext app not None, EventPool pool):
@@ -230,7 +231,7 @@ cdef class PassingWindow(Processor):
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef Py_ssize_t prefetched = at[0], more
         while at[0] < n:
-            # What the next events will need is asked for while those before them are at work.
+            # Prefetch what the next events will need while the earlier ones are processed.
             while prefetched < n and prefetched - at[0] <= PREFETCH_EVENTS // 2:
                 more = min(n - prefetched, <Py_ssize_t> PREFETCH_EVENTS)
                 self.next.prefetch(events + prefetched, more)
@@ -240,12 +241,12 @@ cdef class PassingWindow(Processor):
         return 0
 
 
-# --- The selection of a join in front of a rate limiter.
+# --- Selection of a join before a rate limiter.
 
 @cython.final
 @cython.no_gc_clear
 cdef class LimitedJoinSelector(JoinSelector):
-    """What :class:`siddhi._core.query.ratelimit.LimitedSelector` is to a selector.
+    """Counterpart of :class:`siddhi._core.query.ratelimit.LimitedSelector` for joins.
 
     Args:
         arguments: those of the selector.

@@ -1,4 +1,4 @@
-"""Where a source that is joined with itself comes in."""
+"""Entry of a source joined with itself."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free
@@ -12,12 +12,14 @@ from siddhi._core.runtime.operator cimport BlockTraits, Receiver, refuse_blocks
 
 @cython.final
 cdef class SelfJoinEntry(Receiver):
-    """Takes each event of a chunk through the left side, then through the right one, before the next event, as Siddhi does.
-    Their output is buffered until the chunk is done, and emitted as one chunk per side.
+    """Passes each event of a chunk through the left side, then through the right one, before the next event, as Siddhi
+    does.
+
+    Output is buffered until the chunk is done: one chunk for each pass through a side.
 
     Args:
-        left, right: the entries of the sides; None where nothing that arrives matters to a side.
-        output: of the query.
+        left, right: entries of the sides; None if a side ignores arriving events.
+        output: output of the query.
     """
 
     cdef QueryEntry left
@@ -36,10 +38,10 @@ cdef class SelfJoinEntry(Receiver):
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef QueryOutput output = self.output
         cdef BufferedOutputC* outer = output.buffered
-        # Taken out while it is in use: an expression may call Python, which may send into this join again.
+        # Detached while it is in use: an expression may call Python, which may send into this join again.
         cdef BufferedOutputC own = self.spare
         if columns_of(output) is not None:
-            # Rows go into the columns of a batch callback, which hears of them later than that.
+            # Rows go into the columns of a batch callback, which is called later anyway.
             return self.pass_on(chunk)
         self.spare = BufferedOutputC(NULL, 0, 0)
         output.buffered = &own

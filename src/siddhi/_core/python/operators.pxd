@@ -1,5 +1,5 @@
-# What stream processors and windows written in Python have in common: an object of the user's class per partition key,
-# its timers, and the way between records and Events.
+# Common parts of stream processors and windows written in Python: an object of the user's class per partition key, its
+# timers, and the conversion between records and Events.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -12,31 +12,31 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 cdef class ProcessorContext:
     cdef AppContext app
-    cdef Timed step                # whose timer it is
+    cdef Timed step                # owner of the timers
     cdef uint32_t partition
     cdef readonly tuple arguments
     cdef readonly tuple attributes
-    cdef set pending               # due times of the timers on their way
-    cdef bint dropped              # the key is gone
-    cdef bint firing               # on_timer(fired) is at work
+    cdef set pending               # due times of the pending timers
+    cdef bint dropped              # the key was removed
+    cdef bint firing               # on_timer(fired) is running
     cdef int64_t fired
 
 cdef class PythonKey:
     cdef ProcessorContext context
-    cdef object instance           # of the user's class; made with the first event
+    cdef object instance           # of the user's class; created with the first event
     cdef EventPool pool
-    cdef EventRingC shown              # records of what a search was shown last
+    cdef EventRingC shown          # records shown to the last search
 
 cdef class PythonStep:
     cdef readonly AppContext app
-    cdef EventPool pool            # of the records that come by
-    cdef Layout layout             # of the attributes that exist here, those it appends left out
+    cdef EventPool pool            # of the incoming records
+    cdef Layout layout             # attributes at this point, without the appended ones
     cdef object factory
     cdef str what                  # for messages
     cdef tuple arguments           # executors
-    cdef tuple constants           # their values where they are literals, else None
-    cdef int count                 # how many attributes it appends
-    cdef object reset              # what stands for RESET in an answer; None: nothing does
+    cdef tuple constants           # literal values, else None
+    cdef int count                 # number of appended attributes
+    cdef object reset              # represents RESET in an answer; None: nothing does
     cdef object failed(self, str method, object error)
     cdef PythonKey key(self, Timed step, uint32_t partition)
     cdef object instance_of(self, PythonKey key)

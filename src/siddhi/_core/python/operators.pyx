@@ -1,9 +1,10 @@
-"""What stream processors and windows written in Python have in common.
+"""Common parts of stream processors and windows written in Python.
 
-The user's class is made with a :class:`ProcessorContext`. It has ``process(event, *values)``, and may have
-``on_timer(time)`` and ``end_chunk()``; each answers with an Event, several, or None. A window may have ``events()``, what
-joins and on-demand queries find in it. For snapshots it may have ``snapshot()`` and ``restore(state)`` with a state of
-built-in types, events and deques (without: the attributes of the object).
+The user's class is constructed with a :class:`ProcessorContext`. It has ``process(event, *values)`` and may have
+``on_timer(time)`` and ``end_chunk()``. Each returns an Event, several, or None. A window may have ``events()``, which
+returns what joins and on-demand queries find in it. For snapshots the class may have ``snapshot()`` and
+``restore(state)`` with a state of built-in types, events and deques; without them the attributes of the object are
+saved.
 """
 
 cimport cython
@@ -23,11 +24,11 @@ from siddhi.errors import shown
 
 
 cdef class ProcessorContext:
-    """Where an object of a user's class stands, and how it is woken.
+    """The context of an object of a user's class: names, clock and timers.
 
     Attributes:
-        arguments: value of each argument that is a literal, None for the others.
-        attributes: names of the attributes of the events it gets.
+        arguments: value of each literal argument, None for the others.
+        attributes: names of the attributes of incoming events.
     """
 
     @property
@@ -41,17 +42,17 @@ cdef class ProcessorContext:
         return now_ms(&self.app.frame)
 
     def schedule(self, when):
-        """Have ``on_timer(when)`` called when the app's clock reaches a time (ms); once, however often it is asked for.
+        """Have ``on_timer(when)`` called when the app's clock reaches a time (ms). Equal requests count once.
 
         Raises:
             EventError: the time is not an integer.
-            ValueError: ``on_timer`` asks for a time that is not after the one it was called for: that would have no end.
+            ValueError: ``on_timer`` requests a time that is not after its own: that would never end.
         """
         cdef int64_t due = read_timestamp(when)
         cdef AppLock lock = self.app.lock
         with lock:
             if self.firing and due <= self.fired:
-                raise ValueError(f"on_timer({self.fired}) can't ask for {due}: time must go on in between")
+                raise ValueError(f"on_timer({self.fired}) cannot schedule {due}: expected a later time")
             if not self.dropped and due not in self.pending:
                 self.pending.add(due)
                 self.app.schedule(self.step, due, self.partition)
@@ -67,18 +68,18 @@ cdef class PythonKey:
 
 
 cdef class PythonStep:
-    """Calls the user's objects, for the processor it belongs to.
+    """Calls the user's objects for a processor.
 
     Args:
-        app: the app's context.
-        pool: of the input records.
-        layout: of the attributes that exist at this point: the first cells of the records.
+        app: context of the app.
+        pool: of the incoming records.
+        layout: attributes at this point: the first cells of the records.
         factory: the user's class; called with a :class:`ProcessorContext`, once per partition key.
         what: kind and name, for messages.
         arguments: executors.
-        constants: the value of each argument that is a literal, None for the others.
-        count: how many attributes it appends.
-        reset: what stands for RESET in an answer; None: nothing does.
+        constants: the value of each literal argument, None for the others.
+        count: number of appended attributes.
+        reset: represents RESET in an answer; None: nothing does.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, factory not None,
@@ -94,7 +95,7 @@ cdef class PythonStep:
         self.reset = reset
 
     cdef PythonKey key(self, Timed step, uint32_t partition):
-        """A fresh state."""
+        """Return a new state."""
         cdef PythonKey key = PythonKey.__new__(PythonKey)
         cdef ProcessorContext context = ProcessorContext.__new__(ProcessorContext)
         context.app = self.app
@@ -116,13 +117,13 @@ cdef class PythonStep:
                 one = self.factory(key.context)
             except Exception as error:
                 raise self.failed("its constructor", error) from error
-            # The constructor may have run anything, even this.
+            # The constructor may have run anything, even this method.
             if key.instance is None:
                 key.instance = one
         return key.instance
 
     cdef list answer(self, PythonKey key, str method, tuple arguments):
-        """Return all output of one call of a method; if the call fails, none of it is emitted."""
+        """Return the complete output of a method; if the method fails, nothing is passed on."""
         cdef object one = self.instance_of(key)
         try:
             found = getattr(one, method)(*arguments)
@@ -135,16 +136,16 @@ cdef class PythonStep:
             raise self.failed(method, error) from error
 
     cdef bint offer(self, PythonKey key, EventC* event, Processor next) except -1:
-        """Hand an event to the user's object; whether anything went on."""
+        """Pass an event to the user's object; return whether anything was emitted."""
         cdef Executor argument
         cdef Event seen = self.show(event)
         values = [evaluate_to_python(argument, event, &self.app.frame) for argument in self.arguments]
         return self.emit_answer(self.answer(key, "process", (seen, *values)), event, seen, next)
 
     cdef bint wake(self, PythonKey key, int64_t when, Processor next) except -1:
-        """A timer is due; whether anything went on."""
+        """Handle a due timer; return whether anything was emitted."""
         if when not in key.context.pending:
-            return False  # of a key that was dropped, its slot perhaps used again
+            return False  # of a removed key, whose partition id may be reused
         key.context.pending.remove(when)
         key.context.firing, key.context.fired = True, when
         try:
@@ -154,13 +155,13 @@ cdef class PythonStep:
         return self.emit_answer(answer, NULL, None, next)
 
     cdef bint end_chunk(self, PythonKey key, Processor next) except -1:
-        """The chunk is over; whether anything went on."""
+        """End a chunk; return whether anything was emitted."""
         if key.instance is None or not hasattr(key.instance, "end_chunk"):
             return False
         return self.emit_answer(self.answer(key, "end_chunk", ()), NULL, None, next)
 
     cdef Event show(self, EventC* event):
-        """An Event of the attributes that exist here; its values stay as they are, whatever becomes of the record."""
+        """Return an Event of the attributes at this point; its values are independent of the record."""
         cdef Event seen = Event.__new__(Event)
         cdef tuple values = event_to_tuple(event, self.pool.layout)
         seen.timestamp = event.timestamp
@@ -170,7 +171,7 @@ cdef class PythonStep:
         return seen
 
     cdef EventC* record(self, Event event) except NULL:
-        """Return a record of an event returned by the user's object; the caller owns it."""
+        """Return a record of an event emitted by the user's object; the caller owns it."""
         cdef tuple values = event.load()
         cdef Layout layout = self.pool.layout
         cdef EventC* record
@@ -195,14 +196,14 @@ cdef class PythonStep:
         return record
 
     cdef bint emit_answer(self, list answer, EventC* lent, Event seen, Processor next) except -1:
-        """Send on what a method answered. Everything is made before anything goes: a mistake in it stops all of it."""
+        """Emit the answer of a method. All records are made first: an invalid item stops the whole answer."""
         cdef Py_ssize_t i, n = len(answer)
         cdef EventC** records
         cdef object item
         if n == 0:
             return False
         if n == 1 and answer[0] is seen and self.count == 0 and lent is not NULL:
-            next.process(lent)             # the event that came, as it came
+            next.process(lent)             # the incoming event, unchanged
             return True
         records = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
         if records is NULL:
@@ -229,7 +230,7 @@ cdef class PythonStep:
         return True
 
     cdef int show_content(self, PythonKey key) except -1:
-        """Fill ``key.shown`` with what the user's object shows to searches."""
+        """Fill ``key.shown`` with the events that the user's object shows to searches."""
         cdef EventRingC fresh = EventRingC(NULL, 0, 0, 0)
         try:
             if key.instance is not None:
@@ -272,7 +273,7 @@ cdef class PythonStep:
                     vars(one).update(state)
             except Exception as error:
                 raise self.failed("restore", error) from error
-        # What the constructor asked for counts only where the state was there already.
+        # Timers requested by the constructor count only if the state existed already.
         key.context.pending.clear()
         for when in pending:
             key.context.schedule(when)
@@ -282,7 +283,7 @@ cdef class PythonStep:
 # --- Stream processors written in Python: they pass events on, change, add, drop or delay them.
 
 cdef class PythonStreamProcessor(Processor):
-    """A stream processor of a user's class.
+    """Stream processor that runs a user's class.
 
     Args:
         host: calls the objects of the class.
@@ -314,7 +315,7 @@ cdef class PythonStreamProcessor(Processor):
         return 0
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
-        refuse_blocks(traits)      # what it does may be seen, and may send
+        refuse_blocks(traits)      # side effects of user code must not be batched
         return 0
 
     cdef int ensure(self, uint32_t partition) except -1:
@@ -339,12 +340,12 @@ cdef class PythonStreamProcessor(Processor):
         cdef uint32_t n = reader.get_u32(), partition, before = self.app.frame.partition
         cdef set expected = set(self.keys)
         if n != len(expected):
-            raise ValueError("snapshot is damaged: a stream processor of other keys than the partition's")
+            raise ValueError("snapshot is damaged: the keys of a stream processor differ from those of its partition")
         try:
             for _ in range(n):
                 partition = reader.get_u32()
                 if partition not in expected:
-                    raise ValueError("snapshot is damaged: a stream processor of a key that is not there")
+                    raise ValueError("snapshot is damaged: a stream processor has an unknown partition key")
                 expected.remove(partition)
                 self.drop(partition)
                 self.ensure(partition)

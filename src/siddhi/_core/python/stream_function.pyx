@@ -1,4 +1,4 @@
-"""Stream functions: steps that look at an event or append attributes to it."""
+"""Stream functions: operators that inspect an event or append attributes to it."""
 
 from libc.math cimport cos, sin
 from libc.stdint cimport uint64_t
@@ -13,16 +13,17 @@ cdef double RADIANS = 0.017453292519943295
 
 
 cdef class PythonStreamFunction(Processor):
-    """Calls ``function(*arguments)`` for every event; its answer, a sequence (one value may stand alone), becomes the
-    appended attributes.
+    """Calls ``function(*arguments)`` for every event; the result becomes the appended attributes.
+
+    The result is a sequence; a single value may stand alone.
 
     Args:
-        app: the app's context.
-        pool: of the input records; their last cells are the appended ones.
+        app: context of the app.
+        pool: of the incoming records; their last cells are the appended attributes.
         function: the callable.
-        arguments: its executors.
+        arguments: executors of its arguments.
         first: position of the first appended attribute.
-        count: how many it appends.
+        count: number of appended attributes.
     """
 
     cdef EventPool pool
@@ -63,11 +64,11 @@ cdef int clear_cell(EventC* event, EventPool pool, int position) except -1:
 
 
 cdef class LogFunction(Processor):
-    """``log``: gives ``logger(priority, message, event text or None)`` every event, unchanged.
+    """``log``: calls ``logger(priority, message, event text or None)`` for every event and passes the event on.
 
     Args:
-        app: the app's context.
-        pool: of the input records.
+        app: context of the app.
+        pool: of the incoming records.
         logger: ``fn(priority: str, message: str | None, event: str | None)``.
         priority, message, with_event: executors, or None.
     """
@@ -102,8 +103,8 @@ cdef class Pol2Cart(Processor):
     """``pol2Cart(theta, rho [, z])``: appends x = rho cos theta, y = rho sin theta (theta in degrees) and z.
 
     Args:
-        app: the app's context.
-        pool: of the input records.
+        app: context of the app.
+        pool: of the incoming records.
         arguments: two or three double executors.
         first: position of x.
     """
@@ -125,7 +126,7 @@ cdef class Pol2Cart(Processor):
         cdef double angle = 0, radius = 0, height = 0
         if (theta.c.fn(&theta.c, event, &self.app.frame, &angle) == NULL_VALUE
                 or rho.c.fn(&rho.c, event, &self.app.frame, &radius) == NULL_VALUE):
-            raise ValueError("pol2Cart needs an angle and a distance, got null")
+            raise ValueError("the arguments theta and rho of pol2Cart must not be null")
         self.put(event, self.first, radius * cos(angle * RADIANS))
         self.put(event, self.first + 1, radius * sin(angle * RADIANS))
         if len(self.arguments) == 3:

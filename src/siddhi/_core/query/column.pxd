@@ -1,5 +1,5 @@
-# One column of a selection: how its cell of the output record is written. Plain attributes are copied; everything else
-# is a closure that writes straight into the cell.
+# One column of a selection: how its cell of the output record is written. Plain attributes are copied; other columns
+# are typed closures that write into the cell.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
@@ -11,8 +11,8 @@ from siddhi._core.record.event cimport EventC, Layout
 from siddhi._core.record.frame cimport NULL_VALUE, FrameC
 
 cdef enum OutputColumnKind:
-    COPY = 0                       # a plain number or bool of the current event
-    COPY_OBJECT = 1                # a plain string or object of the current event
+    COPY = 0                       # a number or bool attribute of the current event
+    COPY_OBJECT = 1                # a string or object attribute of the current event
     COMPUTE = 2
     COMPUTE_OBJECT = 3
     COMPUTE_BOOL = 4
@@ -21,8 +21,8 @@ cdef struct ColumnC:
     const ExecC* x
     uint8_t kind                   # OutputColumnKind
     uint8_t code                   # TypeCode
-    bint aggregates                # must be evaluated for events that are not put out, too
-    bint accumulates               # nothing but an aggregator whose value may be left out (`out` NULL)
+    bint aggregates                # must be evaluated for every event, also if it is not emitted
+    bint accumulates               # a bare aggregator; may update without a result (`out` NULL)
     int32_t source_cell
     int32_t source_word
     uint64_t source_bit
@@ -34,7 +34,7 @@ cdef ColumnC* make_columns(tuple executors, Layout layout) except NULL     # fre
 cdef int write_column(const ColumnC* column, EventC* event, FrameC* frame, EventC* out) except -1
 
 cdef inline int write_columns(const ColumnC* columns, int n, EventC* event, FrameC* frame, EventC* out) except -1:
-    """Write all columns; object cells of `out` are NULL and its null words clear before."""
+    """Write all columns. The object cells of `out` must be NULL and its null words zero."""
     cdef const ColumnC* column = columns
     cdef const ColumnC* end = columns + n
     while column is not end:
@@ -53,13 +53,12 @@ cdef inline int write_columns(const ColumnC* columns, int n, EventC* event, Fram
 # --- One column of a selection for a block of rows, written into the typed arrays of a batch.
 cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, FrameC* frame, int code,
                         void* data, uint8_t* valid, Py_ssize_t row) except -1
-# An aggregator over events that come and events that leave before them (see Processor.process_pairs).
+# An aggregator over events that enter and the events that leave before them (see Processor.process_pairs).
 cdef int aggregate_column(const ColumnC* column, EventC** left, EventC** events, Py_ssize_t n, FrameC* frame, int code,
                           void* data, uint8_t* valid, Py_ssize_t row) except -1
-# One row, its column order that of the output: for selections whose events cannot be evaluated column by column. Counts
-# the row when all went well.
+# Write one row, column by column, for selections that cannot be evaluated per column. Counts the row on success only.
 cdef int write_row(const ColumnC* columns, int n, EventC* event, FrameC* frame, BatchBuilder builder) except -1
 cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int code,
                       void* data, uint8_t* valid, Py_ssize_t row) noexcept
-# A plain attribute into records of the output; objects stay the event's.
+# Copy a plain attribute into output records. References to objects are borrowed from the events.
 cdef void lend_column(const ColumnC* column, EventC** events, Py_ssize_t n, EventC** out) noexcept

@@ -12,7 +12,7 @@ from siddhi._core.record.event cimport BOOL, CURRENT, EXPIRED, FLOAT, INT, OBJEC
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, VALUE
 
 cdef ColumnC* make_columns(tuple executors, Layout layout) except NULL:
-    """One column per executor, for output records of a layout."""
+    """Return one column per executor, for output records of a layout."""
     cdef int i, n = len(executors)
     cdef Executor executor
     cdef ColumnC* column
@@ -63,11 +63,11 @@ cdef int write_column(const ColumnC* column, EventC* event, FrameC* frame, Event
     return 0
 
 
-# --- Columns of a selection, block by block. `valid` holds ones where nothing was written yet.
+# --- Columns of a selection by block. `valid` must be preset to ones.
 
 cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, FrameC* frame, int code,
                         void* data, uint8_t* valid, Py_ssize_t row) except -1:
-    """Evaluate a column of numbers or bools for rows `row` and on."""
+    """Evaluate a column of numbers or bools, from row `row` on."""
     cdef const ExecC* x = column.x
     cdef Py_ssize_t j
     cdef int status
@@ -168,7 +168,7 @@ cdef int write_row(const ColumnC* columns, int n, EventC* event, FrameC* frame, 
 
 cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int code,
                       void* data, uint8_t* valid, Py_ssize_t row) noexcept:
-    """Copy a plain attribute for rows `row` and on; objects are INCREFed."""
+    """Copy a plain attribute, from row `row` on; references to objects are added."""
     cdef Py_ssize_t j
     cdef int cell = column.source_cell
     cdef uint64_t value, nulls = 0

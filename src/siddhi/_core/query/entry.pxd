@@ -1,5 +1,5 @@
-# Where a query begins: the receiver of its input stream. Filters in front of the window are evaluated on the stream's
-# own record; only events that pass are copied, and only the cells that are read later.
+# Entry of a query: the receiver of its input stream. Filters before the window are evaluated on the stream's own
+# record. Only events that pass are copied, with only the cells that are read later.
 
 from libc.stdint cimport int32_t, uint64_t
 
@@ -13,7 +13,7 @@ from siddhi._core.runtime.context cimport AppContext, FaultSink
 from siddhi._core.runtime.operator cimport Processor, Receiver
 from siddhi._core.stream.junction cimport StreamJunction
 
-cdef struct CopyC:                 # one cell of a stage record
+cdef struct CopyC:                 # one cell of a record of the query
     int32_t source_cell
     int32_t source_word
     uint64_t source_bit
@@ -23,34 +23,34 @@ cdef struct CopyC:                 # one cell of a stage record
     bint is_object
 
 cdef class RecordCopier:
-    cdef readonly EventPool pool   # of the stage's records
-    cdef int words                 # null words of the stage's records
-    cdef bint all_there            # every cell has a source; one null word tells all
+    cdef readonly EventPool pool   # of the query's records
+    cdef int words                 # null words of the query's records
+    cdef bint all_there            # every cell has a source; one null word covers all
     cdef CopyC* copies
     cdef int n_copies
     cdef EventC* copy(self, const EventC* event) except NULL
-    cdef int copy_block(self, EventC** events, Py_ssize_t n, EventC** out) except -1     # out[0:n] are the caller's
+    cdef int copy_block(self, EventC** events, Py_ssize_t n, EventC** out) except -1     # the caller owns out[0:n]
 
 cdef class QueryEntry(Receiver):
     cdef readonly AppContext app
     cdef tuple filters
     cdef const ExecC** conditions
     cdef int n_conditions
-    cdef bint selects              # all of them have a form for blocks
-    cdef QueryOutput forward       # the events go on as they are: select *, no window; None otherwise
-    cdef StreamJunction onward     # the stream of that output
-    cdef RecordCopier copier        # None: the next step reads the stream's record
+    cdef bint selects              # all filters can be evaluated by block
+    cdef QueryOutput forward       # events are forwarded unchanged: select *, no window; else None
+    cdef StreamJunction onward     # the target stream of `forward`
+    cdef RecordCopier copier       # None: the next operator reads the stream's record
     cdef readonly Processor next
-    cdef FrameC* frame             # the app's
+    cdef FrameC* frame             # of the app
     cdef bint passes(self, EventC* event) except -1
     cdef int copy_one(self, EventC* event) except -1
     cdef int receive_many(self, EventC* event) except -1
     cdef list insert_all(self, list passed)
-    cdef FaultSink source          # the stream it reads
-    cdef QueryOutput inserts       # where each event brings one row that a limit may refuse; else None
-    cdef KeyGate gate              # of the selection, where rows come to it at once; else None
+    cdef FaultSink source          # the input stream
+    cdef QueryOutput inserts       # the output if each event makes one row that a limit may refuse; else None
+    cdef KeyGate gate              # gate of the selection if it sees rows immediately; else None
     cdef uint64_t read_mask
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1
 
-cdef class RecordCopyProcessor(Processor):      # the same copy behind a stream function
+cdef class RecordCopyProcessor(Processor):      # the same copy after a stream function
     cdef RecordCopier copier

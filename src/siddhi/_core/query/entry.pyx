@@ -1,4 +1,4 @@
-"""The entry of a query: filters on the stream's record, then the copy into the query's own."""
+"""Entry of a query: filters on the stream's record, then the copy into the query's own record."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
@@ -12,17 +12,17 @@ from siddhi._core.runtime.context cimport fault_alone
 from siddhi._core.runtime.operator cimport BlockTraits, receive_fn
 from siddhi._core.stream.junction cimport send
 
-# A condition, called without a check: looking at the answer itself. -1: an exception is set.
+# A condition called without exception check; the caller checks the result. -1: an exception is set.
 ctypedef int (*quiet_fn)(const ExecC* x, EventC* event, FrameC* frame, void* unused) noexcept
 
 
 cdef class RecordCopier:
-    """Copies the cells of one layout that a later stage reads into records of that stage.
+    """Copies the cells that later operators read into records of a query.
 
     Args:
         source: layout copied from.
-        pool: pool of the stage.
-        positions: for each cell of the stage, its position in the source; -1 leaves the cell null.
+        pool: pool of the query's records.
+        positions: for each cell of the query's record its position in the source; -1 leaves the cell null.
     """
 
     def __cinit__(self, Layout source not None, EventPool pool not None, positions):
@@ -42,7 +42,7 @@ cdef class RecordCopier:
             copy.bit = (<uint64_t> 1) << (i & 63)
             copy.is_object = pool.layout.codes[i] == STRING or pool.layout.codes[i] == OBJECT
             if position < 0:
-                # A cell that is always null: its source is a null bit that is always set, that of no cell at all.
+                # A cell that is always null: its source is an unused null bit that is always set.
                 copy.source_bit = 0
                 copy.source_cell = -1
             else:
@@ -57,11 +57,11 @@ cdef class RecordCopier:
         PyMem_Free(self.copies)
 
     cdef EventC* copy(self, const EventC* event) except NULL:
-        """A new record of the stage with the event's timestamp, type and cells; the caller owns it."""
+        """Return a new record with the event's timestamp, type and cells; the caller owns it."""
         return copy_record(self, event)
 
     cdef int copy_block(self, EventC** events, Py_ssize_t n, EventC** out) except -1:
-        """The same for a block, cell by cell."""
+        """Copy a block, cell by cell."""
         cdef Py_ssize_t i = 0
         cdef int word
         try:
@@ -84,7 +84,7 @@ cdef class RecordCopier:
 
 
 cdef inline EventC* copy_record(RecordCopier copier, const EventC* event) except NULL:
-    """`RecordCopier.copy` without the call through the type, for the hot callers of this module."""
+    """Call `RecordCopier.copy` without virtual dispatch, for the hot callers of this module."""
     cdef int i
     cdef CopyC* cell
     cdef uint64_t value
@@ -115,7 +115,7 @@ cdef inline EventC* copy_record(RecordCopier copier, const EventC* event) except
 
 
 cdef void copy_cells(const CopyC* copy, EventC** events, Py_ssize_t n, EventC** out) noexcept:
-    """One cell of a block of events."""
+    """Copy one cell of a block of events."""
     cdef Py_ssize_t i
     cdef int source = copy.source_cell, target = copy.cell, word = copy.source_word
     cdef uint64_t bit = copy.source_bit, nulls = 0
@@ -143,7 +143,7 @@ cdef void copy_cells(const CopyC* copy, EventC** events, Py_ssize_t n, EventC** 
 
 
 cdef inline int admits(QueryEntry entry, EventC* event) noexcept:
-    """Whether an event passes the filters; -1: one of them failed, its exception is set."""
+    """Return whether an event passes the filters; -1: a filter failed, its exception is set."""
     cdef int i, verdict
     for i in range(entry.n_conditions):
         entry.frame.type = event.type
@@ -155,7 +155,7 @@ cdef inline int admits(QueryEntry entry, EventC* event) noexcept:
 
 
 cdef inline bint lends(QueryEntry entry, EventC* event) noexcept:
-    """Whether the query puts the event out as it is: what its projection would do need not be asked of it."""
+    """Return whether the query forwards the event unchanged, so that its projection can be skipped."""
     return entry.forward is not None and entry.forward.plain and event.type == CURRENT
 
 
@@ -173,10 +173,10 @@ cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
 
 
 cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
-    """Lend a chunk of one on, through all queries in a row that would do the same: a loop where sends would nest."""
+    """Forward a chunk of one event through consecutive queries that forward it too: a loop instead of nested sends."""
     cdef EventC* event = chunk.head
-    cdef PyObject* entry                   # borrowed from the junction, which keeps it also where it unsubscribes
-    cdef int verdict, sends = 0            # those that are counted as one inside the other
+    cdef PyObject* entry                   # borrowed; the junction keeps it even if it unsubscribes
+    cdef int verdict, sends = 0            # `sends` counts what would be nested sends
     cdef AppContext app = junction.app
     try:
         while junction.plain and junction.n == 1 and junction.array[0].on_chunk == <receive_fn> entry_receive:
@@ -201,7 +201,7 @@ cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
 
 
 cdef int entry_go_on(QueryEntry entry, EventChunk* chunk) except -1:
-    """What comes behind the filters, with an event that passed them."""
+    """Process an event that has passed the filters."""
     if entry.copier is None:
         return entry.next.process_one(chunk.head)
     return entry.copy_one(chunk.head)
@@ -211,16 +211,16 @@ cdef receive_fn go_on_unchecked = <receive_fn> entry_go_on
 
 
 cdef class QueryEntry(Receiver):
-    """Receives a query's input.
+    """Receives the input of a query.
 
     Args:
-        app: the app's context.
-        filters: conditions over the stream's record, in order.
-        copier: makes the record for what follows; None to pass the stream's own.
-        next: the first step behind the filters.
-        source: the stream's junction, which handles failures of single rows of a block.
-        reads: the attributes it reads, as bits; all ones where there are more than 64.
-        asks: (position, value) where the filters begin with ``attribute == value``.
+        app: context of the app.
+        filters: conditions on the stream's record, in order.
+        copier: makes the record for the next operator; None: the stream's own record is passed.
+        next: the first operator after the filters.
+        source: junction of the stream; handles failures of single rows of a block.
+        reads: bit mask of the attributes that are read; all ones for more than 64 attributes.
+        asks: (position, value) if the filters begin with ``attribute == value``.
     """
 
     def __init__(self, AppContext app not None, tuple filters not None, RecordCopier copier, Processor next not None,
@@ -254,15 +254,15 @@ cdef class QueryEntry(Receiver):
         PyMem_Free(self.conditions)
 
     def set_gate(self, KeyGate gate not None):
-        """Name the gate whose refusals are failures of single events."""
+        """Set the gate whose refusals are failures of single events."""
         self.gate = gate
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
         self.next.bind_blocks(traits)
         traits.takes = True
         traits.order_free = traits.order_free and (self.selects or not self.app.frame.playback)
-        # Conditions that have a form for blocks only read. Where a row may fail, its record goes to the error handling of
-        # the stream, and so does what is behind a copy.
+        # Filters that can be evaluated by block only read. If a row may fail, its record goes to the error handling of
+        # the stream; the same holds for operators after a copy.
         traits.retains = traits.retains or not self.selects or self.copier is not None
         traits.reads = self.read_mask
         return 0
@@ -290,7 +290,7 @@ cdef class QueryEntry(Receiver):
                 except Exception as error:
                     self.next.abort()
                     if at == m:
-                        raise            # of rows that went on: nothing of this query's
+                        raise            # raised by rows that were passed on: not an error of this query's filters
                     self.source.fault(error, events[at])
                     at += 1
         finally:
@@ -299,7 +299,7 @@ cdef class QueryEntry(Receiver):
         return 0
 
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1:
-        """Collect the events that pass the filters; returns how many."""
+        """Collect the events that pass the filters; return their number."""
         cdef Py_ssize_t i = 0, m = 0
         if self.selects:
             for i in range(self.n_conditions):
@@ -383,7 +383,7 @@ cdef class QueryEntry(Receiver):
         return 0
 
     cdef list insert_all(self, list passed):
-        """End a chunk of rows for a table; returns the addresses of the events whose rows it refused, with the errors."""
+        """End a chunk of rows for a table; return the addresses of events whose rows were refused, with the errors."""
         cdef QueryOutput inserts = self.inserts
         cdef Py_ssize_t expected = inserts.expected
         cdef list before = inserts.refused, refused = []
@@ -398,7 +398,7 @@ cdef class QueryEntry(Receiver):
 
 
 cdef class RecordCopyProcessor(Processor):
-    """Copies an event into the records of the next stage (a window behind a stream function)."""
+    """Copies an event into the records of the next operator (a window after a stream function)."""
 
     def __init__(self, AppContext app not None, RecordCopier copier not None):
         self.app = app

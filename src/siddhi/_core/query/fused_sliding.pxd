@@ -1,11 +1,12 @@
-# A sliding window and the selection over it in one step, for sums, averages and counts: nothing is kept of an event but
-# its group id and its arguments. What a LengthWindow and a Selector would do with whole records, in a third of
-# the time and a fraction of the memory; planner/rules/fuse_window_aggregate.py says
-# where nobody could tell the difference.
+# Fused window aggregate: a sliding window and its selection in one operator, for sums, averages and counts.
 #
-# Three ways of holding: the last `extent` events; events younger than `extent` ms by the app's clock; the same by an
-# attribute. Expired events concern the accumulators alone, so that no timers are needed: what is due leaves
-# before the next event enters, and a timer's chunk of its own shows only in groups being dropped before that.
+# Of an event only its group id and its arguments are kept. This replaces a LengthWindow (or time window) and a Selector
+# on whole records, in a third of the time and a fraction of the memory. planner/rules/fuse_window_aggregate.py decides
+# where the results are equal.
+#
+# Three kinds of extent: the last `extent` events; events younger than `extent` ms by the app's clock; the same by an
+# attribute. Expired events affect only accumulators, so no timers are needed: due events leave before the next one
+# enters. A timer's own chunk shows only in groups that are dropped before that.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
@@ -25,14 +26,14 @@ cdef class SlidingAggregate(Selector):
     cdef CompactRings rings
     cdef int kind
     cdef int64_t extent
-    cdef str attribute             # BY_ATTRIBUTE: its name, and where it is in the stream's record
+    cdef str attribute             # BY_ATTRIBUTE: name of the attribute, and its location in the stream's record
     cdef int32_t cell
     cdef int32_t word
     cdef uint64_t bit
-    cdef bint simple               # plain attributes and bare accumulators, nothing behind them: rows can be filled at once
-    cdef int* accumulator_of       # [n_columns] the accumulator a column shows, -1: a plain attribute
-    cdef uint64_t* results         # [accumulators][MAX_BLOCK] for blocks that go on as records
-    cdef uint8_t* known            # the same: 1 value, 0 null
+    cdef bint simple               # plain attributes and bare accumulators only: rows can be filled at once
+    cdef int* accumulator_of       # [n_columns] accumulator of a column, -1: a plain attribute
+    cdef uint64_t* results         # [accumulators][MAX_BLOCK] for blocks passed on as records
+    cdef uint8_t* known            # same shape; 1: value, 0: null
     cdef int expire_oldest(self, CompactRingC* ring) except -1
     cdef int make_room(self, CompactRingC* ring, int64_t now) except -1
     cdef uint32_t admit(self, EventC* event, CompactRingC* ring, int64_t time, const uint64_t* values,

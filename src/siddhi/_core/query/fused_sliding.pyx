@@ -1,4 +1,4 @@
-"""Sliding windows that keep arguments instead of events: ``length``, ``time`` and ``externalTime`` with sum, avg, count."""
+"""Fused sliding windows: ``length``, ``time`` and ``externalTime`` with sum, avg and count, keeping arguments only."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -32,7 +32,8 @@ cdef inline uint32_t pop_oldest(const AccumulatorC* accumulators, int n, Compact
 @cython.final
 @cython.no_gc_clear
 cdef class SlidingAggregate(Selector):
-    """A selector with the window in front of it. Made as a :class:`Selector` is, then told which window."""
+    """Selector fused with a sliding window. Takes the arguments of :class:`Selector`; an ``over_`` method sets the
+    window."""
 
     def __dealloc__(self):
         PyMem_Free(self.accumulator_of)
@@ -40,19 +41,19 @@ cdef class SlidingAggregate(Selector):
         PyMem_Free(self.known)
 
     def over_length(self, int64_t length):
-        """``length(n)``, n > 0."""
+        """Use ``length(n)``, n > 0."""
         self.kind = BY_LENGTH
         self.extent = length
         self.prepare()
 
     def over_time(self, int64_t duration_ms):
-        """``time(t)``: exactly that old is expired."""
+        """Use ``time(t)``; an event expires at exactly that age."""
         self.kind = BY_TIME
         self.extent = duration_ms
         self.prepare()
 
     def over_attribute(self, int position, Layout layout not None, int64_t duration_ms):
-        """``externalTime(ts, t)`` of the long attribute at a position of the stream."""
+        """Use ``externalTime(ts, t)`` over the long attribute at a position of the stream."""
         self.kind = BY_ATTRIBUTE
         self.extent = duration_ms
         self.attribute = layout.names[position]
@@ -105,12 +106,12 @@ cdef class SlidingAggregate(Selector):
             for j in range(ring.size):
                 group_id = <uint32_t> ring.words[j * self.rings.stride]
                 if group_id != i if self.groups is None else not self.groups.keys.is_live(group_id):
-                    raise ValueError(f"snapshot is damaged: an event of no group ({group_id})")
+                    raise ValueError(f"snapshot is damaged: an event has an unknown group ({group_id})")
                 if self.kind != BY_LENGTH:
                     check_instant(<int64_t> ring.words[(j + 1) * self.rings.stride - 1], "snapshot is damaged:")
         return 0
 
-    # --- one event comes
+    # --- processing of one event
 
     cdef int expire_oldest(self, CompactRingC* ring) except -1:
         """Expire the oldest event."""
@@ -118,7 +119,7 @@ cdef class SlidingAggregate(Selector):
         return 0 if self.groups is None else leave_group(self.groups, group_id)
 
     cdef inline int make_room(self, CompactRingC* ring, int64_t now) except -1:
-        """What the next event, or the clock, makes expire."""
+        """Expire what the next event, or the clock, makes due."""
         cdef int last = self.rings.stride - 1
         if self.kind == BY_LENGTH:
             return self.expire_oldest(ring) if ring.size >= self.extent else 0
@@ -126,7 +127,7 @@ cdef class SlidingAggregate(Selector):
             self.expire_oldest(ring)
         if self.kind == BY_TIME and self.groups is not None and self.app.frame.playback and (
                 self.out.head is NULL and self.last is NULL and self.n_order == 0):
-            # The clock got here before the event: these expired in a chunk of their own.
+            # The clock moved before the event arrived: these events expired in a chunk of their own.
             end_chunk(self.groups)
         return 0
 
@@ -146,7 +147,7 @@ cdef class SlidingAggregate(Selector):
         return group_id
 
     cdef inline int64_t time_of(self, const EventC* event) except? -1:
-        """The time the event is held from."""
+        """Return the time from which the event is held."""
         if self.kind != BY_ATTRIBUTE:
             return event.timestamp
         if event.body[self.word] & self.bit:
@@ -156,7 +157,7 @@ cdef class SlidingAggregate(Selector):
         return <int64_t> event.body[self.cell]
 
     cdef inline uint32_t roll(self, EventC* event) except? 0xfffffffe:
-        """Let the window move over one event; the frame then shows the event's group to those who look."""
+        """Advance the window by one event; the frame then holds the event's group."""
         cdef uint64_t[MAX_ARGUMENTS] values
         cdef uint32_t nulls
         cdef FrameC* frame = &self.app.frame
@@ -172,7 +173,7 @@ cdef class SlidingAggregate(Selector):
         return frame.group
 
     cdef inline EventC* fill(self, EventC* event, uint32_t group_id) except NULL:
-        """The output of an event that came, of plain attributes and bare measures."""
+        """Return the output record of an event, of plain attributes and bare accumulators."""
         cdef EventC* out = acquire(self.pool)
         cdef const AccumulatorC* accumulators = self.accumulators.accumulators
         cdef int i
@@ -211,13 +212,13 @@ cdef class SlidingAggregate(Selector):
                 self.keep(out, group_id)
         return 0
 
-    # --- a block of events comes, each a chunk of its own
+    # --- processing of a block of events, each a chunk of its own
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
         cdef bint order_free
         self.output.bind_blocks(traits)
-        # In playback a block comes before the clock has moved to its rows: fine where their own times tell, and where
-        # no row can fail and be taken alone.
+        # In playback a block is processed before the clock has advanced to its rows. That is safe if the rows' own
+        # times decide, and if no row can fail and be retried alone.
         order_free = traits.order_free and (
             not self.app.frame.playback or (self.simple and self.accumulators.plain and self.kind != BY_ATTRIBUTE))
         refuse_blocks(traits)
@@ -226,7 +227,7 @@ cdef class SlidingAggregate(Selector):
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef Py_ssize_t i
-        cdef uint64_t refused = 0          # events that have no time, or none there is
+        cdef uint64_t refused = 0          # rows whose time is null or invalid
         cdef BatchCallback sink
         if at[0] == 0 and self.simple and self.accumulators.plain and self.output.plain:
             if self.kind == BY_ATTRIBUTE:
@@ -248,8 +249,8 @@ cdef class SlidingAggregate(Selector):
     cdef int slide(self, EventC** events, Py_ssize_t n, uint64_t** data, uint8_t** valid) except -1:
         """Process a block; the value of accumulator m after each event goes to data[m][row].
 
-        First what rows say by themselves, all rows at a time: arguments, and groups by the address of their key. Then
-        row by row what depends on the rows before. Divisions come last, again all at a time.
+        First what rows determine by themselves, for all rows: arguments, and groups by the address of their key. Then,
+        row by row, what depends on earlier rows. Divisions come last, again for all rows.
         """
         cdef Accumulators taken = self.accumulators
         cdef const AccumulatorC* accumulators = taken.accumulators
@@ -282,7 +283,7 @@ cdef class SlidingAggregate(Selector):
                         now = time
                 if ring.size and <int64_t> compact_ring_first(rings, ring)[stride - 1] + extent <= now:
                     self.make_room(ring, now)
-                    # It may have dropped groups, and the next new one may get their id.
+                    # Groups may have been dropped, and their ids reused by new groups.
                     steady = steady and (groups is None or groups.keys.size == size)
             elif ring.size >= extent:
                 group_id = pop_oldest(accumulators, n_accumulators, ring, stride)
@@ -309,7 +310,7 @@ cdef class SlidingAggregate(Selector):
         return 0
 
     cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1:
-        """Write directly into the columns of the batch callback of the output stream."""
+        """Write rows into the columns of the batch callback after this query."""
         cdef BatchBuilder builder = sink.builder
         cdef Py_ssize_t j, row = builder.size
         cdef uint64_t* data[MAX_BLOCK]
@@ -335,7 +336,7 @@ cdef class SlidingAggregate(Selector):
         return end_rows(sink)
 
     cdef int pass_block(self, EventC** events, Py_ssize_t n) except -1:
-        """As a block of records to the readers of the target."""
+        """Pass a block of records to the readers of the target stream."""
         cdef EventC* out[MAX_BLOCK]
         cdef uint64_t* data[MAX_BLOCK]
         cdef uint8_t* valid[MAX_BLOCK]

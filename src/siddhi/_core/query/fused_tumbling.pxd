@@ -1,7 +1,8 @@
-# A batch window and the selection over it in one step, for sums, averages and counts: events are added up as they come,
-# and all that is kept of a group is its output record, which always shows the group's last event. What LengthBatchWindow
-# or TimeBatchWindow and a Selector would do with the whole batch at its end; see
-# planner/rules/fuse_window_aggregate.py for where.
+# Fused window aggregate: a batch window and its selection in one operator, for sums, averages and counts.
+#
+# Events are accumulated as they arrive. Of a group only its output record is kept, which shows the group's last event.
+# This replaces a LengthBatchWindow or TimeBatchWindow and a Selector that process the whole batch at its end.
+# planner/rules/fuse_window_aggregate.py decides where.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
@@ -18,25 +19,25 @@ cdef struct GroupListC:                # groups in order of appearance
     Py_ssize_t capacity
 
 cdef struct TumbleC:
-    GroupListC groups                  # of the batch being collected
-    GroupListC before                  # of the batch before: those that do not come again are dropped
-    int64_t size                   # events of the batch
+    GroupListC groups              # groups of the batch being collected
+    GroupListC before              # groups of the previous batch: those that do not recur are dropped
+    int64_t size                   # number of events of the batch
     int64_t boundary               # timeBatch: end of the period, ms
-    bint started                   # timeBatch: the boundary is set
-    bint armed                     # timeBatch: a timer is on its way; none is while the batch is empty
+    bint started                   # timeBatch: `boundary` is set
+    bint armed                     # timeBatch: a timer is pending; never while the batch is empty
     bint live                      # the partition id is in use
 
 cdef class TumblingAggregate(Selector):
     cdef Accumulators accumulators
     cdef TumbleC* batches          # [capacity] by partition id
     cdef unsigned int capacity
-    cdef EventC** rows             # [row_capacity] by group id: its output so far; NULL: not in the batch
+    cdef EventC** rows             # [row_capacity] output record by group id; NULL: not in the batch
     cdef Py_ssize_t row_capacity
     cdef bint timed
-    cdef int64_t extent            # events, or ms
+    cdef int64_t extent            # number of events, or ms
     cdef int64_t start
     cdef bint aligned
-    cdef int* accumulator_of       # [n_columns] the accumulator of a column, -1: a plain attribute, KEY: that of the group
+    cdef int* accumulator_of  # [n_columns] accumulator of a column, -1: a plain attribute, KEY: an attribute of the key
     cdef int* shown                # [n_shown] columns of plain attributes that differ within a group
     cdef int n_shown
     cdef EventC* open_row(self, TumbleC* batch, uint32_t group_id) except NULL

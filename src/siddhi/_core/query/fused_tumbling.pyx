@@ -1,4 +1,4 @@
-"""Batch windows that add up as events come: ``lengthBatch`` and ``timeBatch`` with sum, avg and count."""
+"""Fused batch windows: ``lengthBatch`` and ``timeBatch`` with sum, avg and count, accumulated as events arrive."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -41,7 +41,8 @@ cdef int add_group(GroupListC* groups, uint32_t group_id) except -1:
 @cython.final
 @cython.no_gc_clear
 cdef class TumblingAggregate(Selector):
-    """A selector with the batch window in front of it. Made as a :class:`Selector` is, then told which window."""
+    """Selector fused with a batch window. Takes the arguments of :class:`Selector`; an ``over_`` method sets the
+    window."""
 
     def __dealloc__(self):
         cdef unsigned int i
@@ -55,12 +56,12 @@ cdef class TumblingAggregate(Selector):
         PyMem_Free(self.shown)
 
     def over_length(self, int64_t length):
-        """``lengthBatch(n)``, n > 0."""
+        """Use ``lengthBatch(n)``, n > 0."""
         self.extent = length
         self.prepare()
 
     def over_time(self, int64_t duration_ms, start_ms):
-        """``timeBatch(t [, start])``, see TimeBatchWindow."""
+        """Use ``timeBatch(t [, start])``, see TimeBatchWindow."""
         self.timed = True
         self.extent = duration_ms
         self.aligned = start_ms is not None
@@ -79,7 +80,7 @@ cdef class TumblingAggregate(Selector):
             if self.columns[i].accumulates:
                 self.accumulator_of[i] = self.accumulators.aggregators.index(self.executors[i])
             elif self.columns[i].kind > COPY_OBJECT:
-                raise ValueError("a fused batch window can emit plain attributes and aggregators only")
+                raise ValueError("a fused batch window can only output plain attributes and aggregators")
             elif self.groups is not None and is_key(self.groups, &self.columns[i]):
                 self.accumulator_of[i] = KEY
             else:
@@ -123,10 +124,10 @@ cdef class TumblingAggregate(Selector):
         memset(batch, 0, sizeof(TumbleC))
         return 0
 
-    # --- events come
+    # --- arrival of events
 
     cdef int start_clock(self, TumbleC* batch) except -1:
-        """The first period begins, or one after periods without events; a timer fires at its end."""
+        """Begin the first period, or one after empty periods; a timer fires at its end."""
         cdef int64_t now
         if batch.started:
             batch.boundary = next_tick(self.app, self, batch.boundary, self.extent)
@@ -138,7 +139,7 @@ cdef class TumblingAggregate(Selector):
         return self.app.schedule(self, batch.boundary, self.app.frame.partition)
 
     cdef EventC* open_row(self, TumbleC* batch, uint32_t group_id) except NULL:
-        """The first event of a group in this batch came."""
+        """Create the row of a group at its first event in the batch."""
         cdef EventC* row
         cdef Py_ssize_t capacity
         cdef EventC** rows
@@ -160,7 +161,7 @@ cdef class TumblingAggregate(Selector):
         for i in range(self.pool.layout.words):
             row.body[i] = 0
         for i in range(self.n_columns):
-            # Until the batch ends.
+            # Null until the batch ends.
             if self.accumulator_of[i] >= 0:
                 row.body[self.columns[i].word] |= self.columns[i].bit
                 row.body[self.columns[i].cell] = 0
@@ -168,7 +169,7 @@ cdef class TumblingAggregate(Selector):
         return row
 
     cdef inline int show_last(self, EventC* event, uint32_t group_id, TumbleC* batch) except -1:
-        """Let a group's row show an event."""
+        """Update the row of a group to an event."""
         cdef EventC* row = self.rows[group_id] if group_id < self.row_capacity else NULL
         cdef int i
         if row is NULL:
@@ -182,7 +183,7 @@ cdef class TumblingAggregate(Selector):
         return 0
 
     cdef inline int take(self, EventC* event, TumbleC* batch) except -1:
-        """Add an event up."""
+        """Accumulate an event."""
         cdef uint64_t[MAX_ARGUMENTS] values
         cdef uint32_t nulls, group_id
         cdef FrameC* frame = &self.app.frame
@@ -227,7 +228,7 @@ cdef class TumblingAggregate(Selector):
         return 0
 
     cdef int take_block(self, EventC** events, Py_ssize_t n, TumbleC* batch) except -1:
-        """Add a block of events up, no more than the batch takes."""
+        """Accumulate a block of events; the batch must have room for all."""
         cdef uint32_t group_ids[MAX_BLOCK]
         cdef FrameC* frame = &self.app.frame
         cdef GroupBy groups = self.groups
@@ -254,8 +255,8 @@ cdef class TumblingAggregate(Selector):
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
         cdef bint order_free
         self.output.bind_blocks(traits)
-        # In playback a block comes before the clock has moved to its rows: fine once the first period has begun, where
-        # nothing behind looks at the clock, and where no row can fail.
+        # In playback a block is processed before the clock has advanced to its rows. That is safe once the first period
+        # has begun, if no later operator reads the clock and no row can fail.
         order_free = traits.order_free and (
             not self.app.frame.playback
             or (self.output.sink is not None and self.accumulators.plain and self.capacity != 0
@@ -271,7 +272,7 @@ cdef class TumblingAggregate(Selector):
             return 0
         batch = &self.batches[self.app.frame.partition]
         if not batch.started or batch.boundary != when:
-            return 0  # of a key that was dropped, its partition id perhaps reused
+            return 0  # of a removed key, whose partition id may be reused
         batch.boundary = when + self.extent
         if batch.groups.n == 0:
             if not self.in_blocks:
@@ -285,7 +286,7 @@ cdef class TumblingAggregate(Selector):
         return partition >= self.capacity or self.batches[partition].groups.n == 0
 
     cdef int emit_batch(self, TumbleC* batch) except -1:
-        """End the batch: emit its groups and reset all state."""
+        """End the batch: emit its groups and reset."""
         cdef const AccumulatorC* accumulators = self.accumulators.accumulators
         cdef Aggregator aggregator
         cdef GroupListC groups
@@ -372,7 +373,7 @@ cdef class TumblingAggregate(Selector):
             for _ in range(n):  # no-cython-lint
                 partition = reader.get_u32()
                 if partition not in missing:
-                    raise ValueError(f"snapshot is damaged: a batch of no partition key ({partition})")
+                    raise ValueError(f"snapshot is damaged: a batch has an unknown partition key ({partition})")
                 missing.discard(partition)
                 self.ensure(partition)
                 batch = &self.batches[partition]
@@ -393,20 +394,20 @@ cdef class TumblingAggregate(Selector):
         return 0
 
     def read_groups(self, unsigned int partition, SnapshotReader reader not None):
-        """The groups of a batch and their rows, checked against the keys that were read."""
+        """Read the groups of a batch and their rows; check them against the keys read before."""
         cdef TumbleC* batch = &self.batches[partition]
         cdef EventRingC rows
         cdef EventC* row
         cdef uint32_t group_id
         cdef list groups = read_group_list(reader), earlier = read_group_list(reader)
         for group_id in [*groups, *earlier]:
-            # What came in the batch before may have been dropped since; what is in this one may not.
+            # Groups of the previous batch may have been dropped since; those of this batch may not.
             if group_id != partition if self.groups is None else group_id >= self.groups.keys.id_bound():
-                raise ValueError(f"snapshot is damaged: a batch of no group ({group_id})")
+                raise ValueError(f"snapshot is damaged: a batch has an unknown group ({group_id})")
         if self.groups is not None and not all([self.groups.keys.is_live(group_id) for group_id in groups]):
-            raise ValueError("snapshot is damaged: a batch of groups that are gone")
+            raise ValueError("snapshot is damaged: a batch has groups that were dropped")
         if self.groups is not None and any([self.groups.partition_of(group_id) != partition for group_id in groups]):
-            raise ValueError("snapshot is damaged: a batch of groups of another partition key")
+            raise ValueError("snapshot is damaged: a batch has groups of another partition key")
         memset(&rows, 0, sizeof(EventRingC))
         try:
             ring_read(&rows, reader, self.pool)
@@ -423,7 +424,7 @@ cdef class TumblingAggregate(Selector):
 
 
 cdef bint is_key(GroupBy groups, const ColumnC* column) noexcept:
-    """Whether every event of a group has the same value there, to the last bit."""
+    """Return whether all events of a group have the same bits in a column."""
     cdef int k
     for k in range(groups.n_cells):
         if groups.cells[k].slot < 0 and groups.cells[k].cell == column.source_cell:
@@ -432,7 +433,7 @@ cdef bint is_key(GroupBy groups, const ColumnC* column) noexcept:
 
 
 cdef inline void show(const ColumnC* column, const EventC* event, EventC* row) noexcept:
-    """Let a row show a plain attribute of the latest event."""
+    """Copy a plain attribute of the latest event into a row."""
     cdef uint64_t value = event.body[column.source_cell], old = row.body[column.cell]
     if event.body[column.source_word] & column.source_bit:
         row.body[column.word] |= column.bit
@@ -460,5 +461,5 @@ cdef int write_group_list(const GroupListC* groups, SnapshotWriter writer) excep
 cdef list read_group_list(SnapshotReader reader):
     cdef Py_ssize_t n = <Py_ssize_t> reader.get_i64()
     if n < 0 or n > (reader.size - reader.position) // 4:
-        raise ValueError(f"snapshot is damaged: {n} groups announced")
+        raise ValueError(f"snapshot is damaged: invalid number of groups {n}")
     return [reader.get_u32() for _ in range(n)]  # no-cython-lint

@@ -7,13 +7,13 @@ from siddhi._core.record.event cimport OBJECT, EventC
 
 
 cdef class ChunkOrder:
-    """Sorts chunks of output events.
+    """Sorts the output events of a chunk.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         keys: executors over the output event, most significant first.
         descending: one bool per key.
-        early: the keys read what the output event is made of, so that they are noted when it is made.
+        early: the keys read the input of an output event, so they are evaluated when it is created.
     """
 
     def __init__(self, AppContext app not None, tuple keys not None, tuple descending not None, bint early=False):
@@ -23,7 +23,7 @@ cdef class ChunkOrder:
         self.noted = {} if early else None
 
     cdef int note(self, EventC* event, EventC* out) except -1:
-        """Remember the keys of an output event, while what it is made of is there."""
+        """Evaluate and store the keys of an output event while its input is available."""
         self.noted[<size_t> out] = self.values(event, out)
         return 0
 
@@ -36,7 +36,7 @@ cdef class ChunkOrder:
             return 0
         rows = []
         type = event.type
-        # Keys become Python values: ordering whole batches is rare enough to leave it to the best sort there is.
+        # Keys become Python values: sorting whole batches is rare, and Python's sort is good.
         while event is not NULL:
             if event.type != type:
                 rows.extend(self.sorted_run(run))
@@ -58,14 +58,14 @@ cdef class ChunkOrder:
         self.app.frame.output = out
         for key in self.keys:
             value = evaluate_to_python(key, event, &self.app.frame)
-            # Objects need not have an order: as in Siddhi it is that of their hashes.
+            # Objects need not be comparable: as in Siddhi they are ordered by their hashes.
             found.append(java_hash(value) if key.type == OBJECT and value is not None else value)
         return tuple(found)
 
     def sorted_run(self, list run):
         for i in range(len(self.keys) - 1, -1, -1):
             absent = [row for row in run if row[0][i] is None]
-            # NaN has no place among numbers that are compared; here it is greater than all of them.
+            # NaN is not comparable with numbers; it is ordered after all of them.
             nans = [row for row in run if row[0][i] != row[0][i]]
             numbers = [row for row in run if row[0][i] is not None and row[0][i] == row[0][i]]
             numbers.sort(key=lambda row, i=i: row[0][i], reverse=self.descending[i])

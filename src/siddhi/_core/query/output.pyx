@@ -1,4 +1,4 @@
-"""The output of a query: insert into a stream, with query callbacks before it."""
+"""Output of a query: query callbacks, then insertion into a stream."""
 
 from cpython.mem cimport PyMem_Realloc
 
@@ -9,22 +9,22 @@ from siddhi._core.runtime.operator cimport refuse_blocks
 
 
 cdef class RateLimiter(Processor):
-    """Base of output rate limiters."""
+    """Base class of output rate limiters."""
 
     cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         return self.output.deliver(chunk, last_timestamp)
 
 
 cdef class QueryOutput:
-    """Inserts into a stream; without one (``return``) only query callbacks see the events.
+    """Inserts into a stream; without a target (``return``) only query callbacks see the events.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         pool: of the output records.
         layout: names and types of the output.
         target: junction of the stream, or None.
         leaves_partition: the query is inside a partition and the stream outside.
-        always: evaluate the selection even without receivers.
+        always: evaluate the selection even without readers.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, StreamJunction target,
@@ -52,7 +52,7 @@ cdef class QueryOutput:
         self.needed = self.always or heard
 
     cdef void change(self) noexcept:
-        # What the operators in front know about it holds no more.
+        # Invalidates what the operators before know about this output.
         self.choose()
         self.app.wiring += 1
 
@@ -63,19 +63,19 @@ cdef class QueryOutput:
         self.change()
 
     def remove_callback(self, callback):
-        """Take a query callback out; unknown ones are ignored."""
+        """Remove a query callback; ignore unknown ones."""
         self.callbacks = [other for other in self.callbacks if other is not callback]
         self.change()
 
     def set_limiter(self, RateLimiter limiter not None):
-        """Put a rate limiter between selection and callbacks."""
+        """Set a rate limiter between selection and callbacks."""
         limiter.output = self
         self.limiter = limiter
         self.always = True
         self.change()
 
     def set_counting(self, bint counting):
-        """Count the emitted events, or stop counting."""
+        """Switch the counting of emitted events."""
         self.counting = counting
         self.change()
 
@@ -127,7 +127,8 @@ cdef class QueryOutput:
         return 0
 
     cdef int deliver_buffered(self, BufferedOutputC* buffered) except -1:
-        """Emit the buffered chunks; receivers may add more meanwhile. If one fails, the rest is dropped."""
+        """Emit buffered chunks one by one. They may cause more output meanwhile. On failure the remaining chunks are
+        dropped."""
         cdef Py_ssize_t i = 0
         try:
             while i < buffered.size:

@@ -1,7 +1,7 @@
-"""Partitions: the keys of a partition, and the receivers that give events their key.
+"""Partitions: the keys of a partition, and the receivers that determine the key of an event.
 
-The operators inside a partition exist once. Each key has an id: FrameC.partition tells them whose state to use, for the
-time an event of that key, and all that follows from it, is processed.
+The operators inside a partition exist once. Each key has an id. FrameC.partition holds the id while an event of that
+key, and everything that follows from it, is processed; operators use the state with that id.
 """
 
 cimport cython
@@ -19,34 +19,34 @@ from siddhi._core.runtime.lock cimport is_nested
 from siddhi._core.runtime.operator cimport Processor, Receiver
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
-cdef int64_t NEVER = -(<int64_t> 1 << 62)    # when a key was seen that is kept for good
+cdef int64_t NEVER = -(<int64_t> 1 << 62)    # time of a key that is never purged
 
 
 @cython.final
 cdef class PartitionKeys(Processor):
-    """The keys of one partition, their ids, and when each was last seen.
+    """The keys of one partition, their ids, and the time each was last seen.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         type: TypeCode of the keys.
-        make_state: ``fn(partition id)``, called when a key is met for the first time.
-        drop_state: ``fn(partition id)``, called when a key is purged.
-        purge_interval_ms, idle_period_ms: how often keys are looked over, and how long one may be idle; 0: never.
+        make_state: ``fn(partition id)``, called when a key is created.
+        drop_state: ``fn(partition id)``, called when a key is removed.
+        purge_interval_ms, idle_period_ms: how often keys are checked, and how long one may be idle; 0: never.
     """
 
     cdef KeyMap keys
     cdef int type
     cdef object make_state_of
     cdef object drop_state_of
-    cdef int64_t* seen                 # [capacity] by partition id, ms; kept only where keys are purged
+    cdef int64_t* seen                 # [capacity] by partition id, ms; only with purging
     cdef Py_ssize_t capacity
     cdef int64_t interval
     cdef int64_t idle
-    cdef bint purging                  # the timer is set
-    cdef int64_t due                   # when it fires, ms
-    cdef readonly long long purged     # keys forgotten because they were idle
+    cdef bint purging                  # the timer is scheduled
+    cdef int64_t due                   # due time of the timer, ms
+    cdef readonly long long purged     # number of keys removed because they were idle
     cdef KeyLimit limit                # or None
-    cdef list working                  # limited: partition ids whose events are at work, innermost last
+    cdef list working                  # with a limit: partition ids of events being processed, innermost last
 
     def __init__(self, AppContext app not None, int type, make_state not None, drop_state not None,
                  int64_t purge_interval_ms=0, int64_t idle_period_ms=0):
@@ -59,7 +59,7 @@ cdef class PartitionKeys(Processor):
         self.idle = idle_period_ms
 
     def set_limit(self, KeyLimit limit not None):
-        """Limit the number of keys. Returns what of it belongs into a snapshot."""
+        """Limit the number of keys. Return the object that saves the order of use in snapshots."""
         self.limit = limit
         self.working = []
         return PartitionUses(self)
@@ -85,7 +85,8 @@ cdef class PartitionKeys(Processor):
         return partition_id
 
     cdef uint32_t limited_id(self, const CellC* key, EventC* event, FaultSink source) except? 0xfffffffe:
-        """The same under a limit; NO_ID where the event was refused. `source`: of its chunk; None where it is alone."""
+        """Return the id of a key under a limit; NO_ID if the event was refused. `source`: that of its chunk; None if
+        alone."""
         cdef uint32_t partition_id = self.keys.find(key, 0)
         if partition_id == NO_ID and self.keys.size >= self.limit.most and not self.make_room():
             error = self.limit.refuse((key.i == TRUE if self.type == BOOL else box(VALUE, self.type, key),))
@@ -95,13 +96,13 @@ cdef class PartitionKeys(Processor):
                 fault_alone(source, error, event)
             return NO_ID
         if partition_id == NO_ID:
-            self.limit.allows(self.keys.size + 1)      # warns
+            self.limit.allows(self.keys.size + 1)      # logs the warning
         partition_id = self.id_of(key)
         self.limit.use(partition_id, now_ms(&self.app.frame))
         return partition_id
 
     cdef bint make_room(self) except -1:
-        """Drop the least recently used key, unless its events are being processed."""
+        """Remove the least recently used key, unless its events are being processed."""
         cdef uint32_t partition_id = self.limit.oldest
         if self.limit.on_full != DROP_OLDEST or partition_id == NO_ID or partition_id in self.working:
             return False
@@ -138,18 +139,19 @@ cdef class PartitionKeys(Processor):
         return self.app.schedule(self, due, 0)
 
     cdef int on_timer(self, int64_t when) except -1:
-        """Forget the keys that were idle for too long."""
+        """Remove the keys that were idle for too long."""
         cdef uint32_t partition_id
         cdef int64_t now = now_ms(&self.app.frame)
         if not self.purging or when != self.due:
             return 0
         if is_nested(self.app.lock):
-            # A callback moved the clock: events of some key are at work further up, and what that holds must stay.
+            # A callback moved the clock: events of some key are being processed further up the stack, and their state
+            # must stay.
             return self.order(next_tick_of(self.app, now, self.interval))
         self.purging = False
         for partition_id in range(self.keys.id_bound()):
             if self.keys.is_live(partition_id):
-                # Seen later than now, by a clock that has been set back since: as if seen now.
+                # Last seen in the future, because the clock was set back since: treat it as seen now.
                 self.seen[partition_id] = min(self.seen[partition_id], now)
                 if self.seen[partition_id] + self.idle <= now:
                     self.forget(partition_id)
@@ -162,9 +164,9 @@ cdef class PartitionKeys(Processor):
         return True
 
     def retain(self, wanted not None):
-        """Forget the keys for which ``wanted(key)`` is false, and all that is kept for them; how many are left.
+        """Remove the keys for which ``wanted(key)`` is false, with their state; return the number of keys left.
 
-        No event may be in process.
+        No event may be processed meanwhile.
         """
         cdef uint32_t partition_id
         for partition_id in range(self.keys.id_bound()):
@@ -183,7 +185,7 @@ cdef class PartitionKeys(Processor):
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        # Whether keys are purged, and when, may differ from what was so when the snapshot was taken.
+        # Purging and its interval may differ from those at the time of the snapshot.
         cdef uint32_t partition_id
         cdef int64_t seen, due, now = now_ms(&self.app.frame)
         cdef bint purging
@@ -194,7 +196,7 @@ cdef class PartitionKeys(Processor):
         if self.limit is not None:
             self.limit.clear()
         self.keys.read(reader)
-        self.purging = True                # no timer until all is read
+        self.purging = True                # prevents a timer until everything is read
         for partition_id in range(self.keys.id_bound()):
             if self.keys.is_live(partition_id):
                 self.make_state_of(partition_id)
@@ -215,7 +217,7 @@ cdef class PartitionKeys(Processor):
 
 @cython.final
 cdef class PartitionUses(Processor):
-    """In which order the keys of a partition were used, where their number is limited. Read behind the keys."""
+    """Order of use of the keys of a partition with a limit. Read after the keys."""
 
     cdef PartitionKeys keys
 
@@ -230,7 +232,7 @@ cdef class PartitionUses(Processor):
         return self.keys.limit.read(self.keys.keys, reader)
 
     def renew(self):
-        """All keys are as if they had been used now, in the order of their partition ids."""
+        """Reset the order of use: as if all keys had been used now, in the order of their partition ids."""
         cdef uint32_t partition_id
         self.keys.limit.clear()
         for partition_id in range(self.keys.keys.id_bound()):
@@ -239,14 +241,14 @@ cdef class PartitionUses(Processor):
 
 
 cdef class PartitionReceiver(Receiver):
-    """Receives a stream on behalf of a partition's queries. Subclasses find the keys.
+    """Base class: receives a stream for the queries of a partition. Subclasses determine the keys.
 
-    Consecutive events of one key are handed on as one chunk.
+    Consecutive events of one key are passed on as one chunk.
     """
 
     cdef AppContext app
     cdef PartitionKeys keys
-    cdef FaultSink source          # the stream, which handles events that a limit refuses
+    cdef FaultSink source          # the stream; handles events refused by a limit
     cdef public list receivers     # replaced as a whole
 
     def __init__(self, AppContext app not None, PartitionKeys keys not None, FaultSink source not None):
@@ -256,7 +258,7 @@ cdef class PartitionReceiver(Receiver):
         self.receivers = []
 
     def subscribe(self, Receiver receiver not None):
-        """Add a query's entry behind those there are."""
+        """Add the entry of a query after the present ones."""
         self.receivers.append(receiver)
 
     cdef void abort(self) noexcept:
@@ -265,7 +267,7 @@ cdef class PartitionReceiver(Receiver):
             receiver.abort()
 
     cdef int hand_on(self, EventC* first, EventC* last, uint32_t partition_id) except -1:
-        """Give the events first..last of a chunk, all of one key, to the queries."""
+        """Pass the events first..last of a chunk, all of one key, to the queries."""
         cdef EventChunk chunk
         cdef EventC* following = last.next
         cdef uint32_t before = self.app.frame.partition
@@ -289,12 +291,12 @@ cdef class PartitionReceiver(Receiver):
 
 @cython.final
 cdef class ValuePartitionReceiver(PartitionReceiver):
-    """Keys by an expression; events whose key is null are dropped.
+    """Determines keys by an expression; events with a null key are dropped.
 
     Args:
-        app: the app's context.
-        keys: the partition's.
-        expression: executor of the key, of the keys' type.
+        app: context of the app.
+        keys: keys of the partition.
+        expression: executor of the key; type as the keys.
     """
 
     cdef Executor expression
@@ -305,7 +307,7 @@ cdef class ValuePartitionReceiver(PartitionReceiver):
         self.expression = expression
 
     cdef inline bint read_key(self, EventC* event, CellC* key) except -1:
-        """Whether an event has a key."""
+        """Return whether an event has a key."""
         cdef int status
         key.bits = 0
         status = self.expression.c.fn(&self.expression.c, event, &self.app.frame, key)
@@ -318,7 +320,7 @@ cdef class ValuePartitionReceiver(PartitionReceiver):
         return self.keys.id_of(&key) if self.read_key(event, &key) else NO_ID
 
     cdef int receive_limited(self, EventC* event) except -1:
-        """A key is made when those before it have been handed on: it may be one of them that makes room."""
+        """Create a key only after earlier events were passed on: the key removed to make room may be theirs."""
         cdef EventC* last
         cdef EventC* following
         cdef CellC key
@@ -365,16 +367,16 @@ cdef class ValuePartitionReceiver(PartitionReceiver):
 
 @cython.final
 cdef class RangePartitionReceiver(PartitionReceiver):
-    """Keys by labelled conditions: an event is processed under every label whose condition is true, in order.
+    """Determines keys by labelled conditions: an event is processed under every label whose condition is true, in order.
 
     Args:
-        app: the app's context.
-        keys: the partition's; of type string.
+        app: context of the app.
+        keys: keys of the partition, of type string.
         labels: the labels.
         conditions: their executors.
     """
 
-    cdef tuple labels                  # those it looks for
+    cdef tuple labels                  # labels in use
     cdef tuple conditions
     cdef tuple all                     # (label, condition)
 
@@ -386,7 +388,7 @@ cdef class RangePartitionReceiver(PartitionReceiver):
         self.all = tuple(zip(labels, conditions))
 
     def look_for(self, wanted not None):
-        """Process events only under labels for which ``wanted(label)`` is true. No event may be in process."""
+        """Process events only under labels for which ``wanted(label)`` is true. No event may be processed meanwhile."""
         cdef list chosen = [one for one in self.all if wanted(one[0])]
         self.labels = tuple([label for label, _ in chosen])
         self.conditions = tuple([condition for _, condition in chosen])
@@ -408,7 +410,7 @@ cdef class RangePartitionReceiver(PartitionReceiver):
                 if self.keys.limit is None:
                     partition_id = self.keys.id_of(&key)
                 else:
-                    # A key is made when those before it have been handed on: it may be one of them that makes room.
+                    # Create a key only after earlier events were passed on: the key removed to make room may be theirs.
                     if pending != NO_ID and self.keys.keys.find(&key, 0) == NO_ID:
                         self.hand_on(first, last, pending)
                         pending = NO_ID
@@ -420,7 +422,7 @@ cdef class RangePartitionReceiver(PartitionReceiver):
                         self.hand_on(first, last, pending)
                     first, pending = event, partition_id
                 elif last.next is not event:
-                    # Events without a label lie between: the chunk ends there.
+                    # Events without a label lie between: end the chunk.
                     self.hand_on(first, last, pending)
                     first = event
                 last = event
@@ -432,7 +434,7 @@ cdef class RangePartitionReceiver(PartitionReceiver):
 
 @cython.final
 cdef class BroadcastReceiver(PartitionReceiver):
-    """A stream without key inside a partition: its events go to every key seen so far."""
+    """Receives a stream without key inside a partition: passes its events to every existing key."""
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef uint32_t partition_id

@@ -1,4 +1,4 @@
-# Selection without memory: no aggregates, no having, no order or limit. Each current event becomes one output event; a
+# Stateless selection: no aggregates, no having, no order or limit. Each current event makes one output event. A
 # selection that changes nothing passes the stream's own record on.
 
 from libc.stdint cimport int64_t
@@ -19,13 +19,13 @@ cdef class Projection(Processor):
     cdef tuple executors
     cdef FrameC* frame
     cdef bint forwards             # select * into a stream of the same types
-    cdef readonly QueryOutput forward      # the output, where it forwards; else None
-    cdef readonly QueryOutput inserts      # the output, where it may refuse rows; else None
+    cdef readonly QueryOutput forward      # the output if it forwards; else None
+    cdef readonly QueryOutput inserts      # the output if it may refuse rows; else None
     cdef EventChunk out
-    cdef bint copies               # of plain attributes, nothing is computed
-    cdef bint prefix               # the first attributes in their order: cells and their null bits stay where they are
-    cdef bint pure                 # closures without side effects: rows may be evaluated column by column
-    cdef bint at_once              # no row of a chunk can fail: each may go to a batch callback before the chunk has ended
+    cdef bint copies               # plain attributes only, nothing is computed
+    cdef bint prefix               # the first attributes in order: cells and null bits stay in place
+    cdef bint pure                 # no side effects: rows may be evaluated column by column
+    cdef bint at_once              # no row can fail: each may go to a batch callback before its chunk has ended
     cdef EventC* project(self, EventC* event) except NULL
     cdef int lend_block(self, EventC** events, Py_ssize_t n) except -1
     cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1

@@ -1,4 +1,4 @@
-"""Selection without memory."""
+"""Stateless selection."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free
@@ -21,14 +21,14 @@ from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 @cython.final
 @cython.no_gc_clear
 cdef class Projection(Processor):
-    """Select clause of a query without aggregators that emits current events one by one.
+    """Select clause of a query without aggregates: emits each current event by itself.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         pool: pool of the output's records.
         executors: one per output attribute.
-        source: pool of the stream's own records where the query reads them directly, else None.
-        output: where chunks go.
+        source: pool of the stream's records if the query reads them directly, else None.
+        output: receives the chunks.
         pure: no column calls Python.
     """
 
@@ -88,8 +88,8 @@ cdef class Projection(Processor):
         if event.type != CURRENT or not is_needed(self.output):
             return 0
         if self.forwards:
-            # It is alone in the sender's chunk, so that it can be in this one, too. Objects it borrows stay borrowed:
-            # the sender waits, and who keeps the record takes them over.
+            # It is the only event of the sender's chunk, so it can be in this chunk, too. Borrowed objects stay
+            # borrowed: the sender waits, and an operator that keeps the record takes references.
             event.refs += 1
             return emit_one(self.output, event)
         return emit_one(self.output, self.project(event))
@@ -97,10 +97,10 @@ cdef class Projection(Processor):
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
         cdef bint order_free
         self.output.bind_blocks(traits)
-        # Copies of plain attributes can't fail, and go into new records. Records that are forwarded are kept where the
-        # stream's receivers keep them.
+        # Copies of plain attributes cannot fail and go into new records. Forwarded records are retained if the stream's
+        # receivers retain them.
         cdef bint retains = not (self.copies and traits.takes and not (self.forwards and traits.retains))
-        # In playback a row that fails, or asks for the time, could not be taken alone.
+        # In playback a row that fails, or reads the clock, could not be processed alone.
         order_free = traits.order_free and (self.copies or not self.app.frame.playback)
         refuse_blocks(traits)
         traits.order_free, traits.retains = order_free, retains
@@ -124,7 +124,7 @@ cdef class Projection(Processor):
                     at[0] = n
                     return 0
                 except Exception:
-                    pass  # some row fails: which one shows when they are taken one by one, below
+                    pass  # some row fails; processing rows one by one below shows which
             elif self.output.block_mode and self.copies:
                 at[0] = n
                 if self.prefix and not self.output.retains:
@@ -137,7 +137,7 @@ cdef class Projection(Processor):
                         made += 1
                         at[0] += 1
                 finally:
-                    # Rows before a failing one go on; the caller comes back with those behind it.
+                    # Rows before a failing one are passed on; the caller continues after it.
                     try:
                         self.output.send_block(out, made)
                     finally:
@@ -150,7 +150,7 @@ cdef class Projection(Processor):
         return 0
 
     cdef int lend_block(self, EventC** events, Py_ssize_t n) except -1:
-        """Send records with other cells of the same events; objects stay the events', who keeps a record takes them over."""
+        """Send new records that borrow the objects of the events; an operator that keeps a record takes references."""
         cdef EventC* out[MAX_BLOCK]
         cdef Py_ssize_t i
         cdef int k
@@ -176,7 +176,7 @@ cdef class Projection(Processor):
             self.pool.release_block(out, n)
 
     cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1:
-        """Write rows into the columns of the batch callback of the output stream; on failure none is added."""
+        """Write rows into the columns of the batch callback after this query. On failure no row is collected."""
         cdef BatchBuilder builder = sink.builder
         cdef int i
         cdef Py_ssize_t j, row = builder.size
@@ -195,7 +195,7 @@ cdef class Projection(Processor):
             if not done:
                 for i in range(self.n_columns):
                     memset(builder.valid[i] + row, 1, n)
-        # Nothing fails from here on: copies come last, because their objects are counted.
+        # Nothing fails from here on: copies come last because they add references.
         for i in range(self.n_columns):
             if self.columns[i].kind < COMPUTE:
                 copy_column(&self.columns[i], events, n, self.pool.layout.codes[i],
@@ -206,7 +206,7 @@ cdef class Projection(Processor):
         return end_rows(sink)
 
     def collect_at_once(self):
-        """Let rows go into the columns of a batch callback as they come. To be said where no row of a chunk can fail."""
+        """Write rows into the columns of a batch callback as they arrive. Requires that no row of a chunk can fail."""
         self.at_once = True
 
     cdef int process(self, EventC* event) except -1:

@@ -1,8 +1,8 @@
-"""``output snapshot every <time>``: at every tick a picture of what the query holds.
+"""``output snapshot every <time>``: at every tick the rows that the query currently holds.
 
-The picture of a query with a window consists of rows: an event that comes adds one, an event that expires takes the
-first equal one out. Rows are compared by the columns that are the same whenever they are computed from one event: those
-without aggregates, clocks and calls of Python. Where every column aggregates there are no rows, only the last event.
+With a window these are rows: a current event adds one, an expired event removes the first equal one. Rows are compared
+by the columns that are always equal for one event: those without aggregates, clocks and calls of Python. If every
+column aggregates, there are no rows, only the last event.
 """
 
 cimport cython
@@ -22,10 +22,10 @@ from siddhi._core.snapshot.format cimport SnapshotReader
 
 
 cpdef enum Picture:
-    """What a picture shows, for each group where groups are kept apart.
+    """What is emitted, per group where groups are separate.
 
-    LATEST: the last current event. ROWS: what is in the window. AGGREGATES: the last event, while there is something in
-    the window.
+    LATEST: the last current event. ROWS: the rows of the window. AGGREGATES: the last event, while the window has
+    events.
     """
     LATEST = 0
     ROWS = 1
@@ -35,17 +35,17 @@ cpdef enum Picture:
 @cython.final
 @cython.no_gc_clear
 cdef class SnapshotLimiter(Limiter):
-    """Shows a picture at every tick.
+    """Emits the current rows at every tick.
 
     Args:
         period_ms: time between ticks.
-        grouped: groups are kept apart: of each the oldest row is shown.
-        picture: of what.
-        compared: positions of the columns by which rows are found again.
-        aggregated: positions of those that are shown with their latest values.
-        ordering: orders a picture; None: rows by age, groups by first appearance.
-        limit: most rows of a picture; -1: all.
-        offset: rows left out in front.
+        grouped: groups are separate: of each the oldest row is emitted.
+        picture: what is emitted.
+        compared: positions of the columns by which rows are compared.
+        aggregated: positions of the columns emitted with their latest values.
+        ordering: orders the rows; None: rows by age, groups by first appearance.
+        limit: maximum number of rows; -1: all.
+        offset: number of rows skipped at the front.
     """
 
     cdef int picture
@@ -101,7 +101,7 @@ cdef class SnapshotLimiter(Limiter):
         return 0
 
     cdef int show(self, GroupCellC* cell, EventC* event) except -1:
-        """Make an event the one with the latest values, unless having refused it."""
+        """Store an event as the one with the latest values, unless `having` rejected it."""
         if event.stamp:
             return 0
         event.refs += 1
@@ -124,7 +124,7 @@ cdef class SnapshotLimiter(Limiter):
         return self.show(cell, event)
 
     cdef bint remove(self, LimiterState state, uint32_t group_id, EventC* event) except -1:
-        """Take the first row of a group that is equal to an event out; False: there is none."""
+        """Remove the first row of a group that equals an event; return False if there is none."""
         cdef EventC* row = state.buffered.head
         cdef EventC* before = NULL
         while row is not NULL and not (row.group == group_id + 1 and self.equals(row, event)):
@@ -152,7 +152,7 @@ cdef class SnapshotLimiter(Limiter):
         return True
 
     cdef int reset(self, int64_t timestamp) except -1:
-        """Remove all events: the window was reset."""
+        """Remove all rows: the window has reset."""
         cdef LimiterState state = self.current_state()
         return 0 if state is None or self.picture == LATEST else self.forget(state)
 
@@ -188,10 +188,10 @@ cdef class SnapshotLimiter(Limiter):
         return 0
 
     cdef int show_rows(self, LimiterState state, EventChunk* out) except -1:
-        """Rows by age, of each group the oldest one only."""
+        """Emit rows by age, of each group only the oldest."""
         cdef EventC* row = state.buffered.head
         cdef GroupCellC* cell
-        state.count += 1                   # marks the groups of this picture that were shown
+        state.count += 1                   # marks the groups emitted at this tick
         while row is not NULL:
             cell = &self.cells[row.group - 1]
             if not row.stamp and not (self.grouped and cell.shown == state.count):
@@ -223,7 +223,7 @@ cdef class SnapshotLimiter(Limiter):
         return 0
 
     cdef int arrange(self, EventChunk* chunk) except -1:
-        """Order a picture and cut it."""
+        """Order the rows, apply offset and limit."""
         cdef EventChunk kept
         cdef Py_ssize_t position = 0
         if self.ordering is not None:

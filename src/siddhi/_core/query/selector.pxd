@@ -1,8 +1,8 @@
-# The selector: evaluates the select clause for every CURRENT and EXPIRED event and keeps, chunk by chunk, what the
-# query puts out: each event, the last one, or the last one per group.
+# Selector: evaluates the select clause for every CURRENT and EXPIRED event and keeps, chunk by chunk, the output of the
+# query: each event, the last one, or the last one per group.
 #
-# Output records are made in the pool of the target, so that a stream gets them without another copy. Columns that are
-# plain attributes are copied cell by cell; the others are closures that write straight into the output cell.
+# Output records come from the pool of the target, so that a stream receives them without a copy. Plain attributes are
+# copied cell by cell; other columns are typed closures that write into the output cell.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
@@ -24,8 +24,8 @@ cdef class Selector(Processor):
     cdef readonly EventPool pool
     cdef ColumnC* columns
     cdef int n_columns
-    cdef tuple executors                 # keeps the columns' executors alive
-    cdef AggregatorStates states         # of the aggregators, where there is no group by
+    cdef tuple executors                 # owns the columns' executors
+    cdef AggregatorStates states         # of the aggregators without group by
     cdef bint has_aggregates
     cdef bint wants_current
     cdef bint wants_expired
@@ -36,18 +36,18 @@ cdef class Selector(Processor):
     cdef Py_ssize_t limit                # -1: none
     cdef Py_ssize_t offset
     cdef EventChunk out
-    # Batches may be selected late: while a batch window holds the events until finish(), aggregators alone see them one
-    # by one, and only the last of each group is selected. `last` and `last_of_group` then point at those input events.
+    # Late selection: while a batch window holds the events until finish(), only aggregators see them one by one, and
+    # only the last event of each group is selected. `last` and `last_of_group` then point at these input events.
     cdef bint late
-    cdef bint by_column                  # one column need not know of the others: rows may be selected column by column
+    cdef bint by_column                  # columns are independent: rows may be selected column by column
     cdef EventC* last                    # mode LAST
     cdef EventC** last_of_group          # mode LAST_PER_GROUP, by group id
     cdef Py_ssize_t group_capacity
     cdef uint32_t* order                 # group ids by first kept appearance in the chunk
     cdef Py_ssize_t n_order
-    cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
+    cdef int64_t last_timestamp          # of the last event of the chunk, including RESET
     cdef readonly QueryOutput output
-    cdef bint waits_for(self, uint32_t slot) noexcept      # a row of the current chunk is to be put out under a group
+    cdef bint waits_for(self, uint32_t slot) noexcept      # a row of the current chunk will be emitted for a group
     cdef uint32_t enter(self, EventC* event) except? 0xfffffffe
     cdef EventC* aggregate_event(self, EventC* event, uint32_t* group_id) except? NULL
     cdef EventC* select(self, EventC* event) except? NULL

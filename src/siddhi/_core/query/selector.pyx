@@ -1,4 +1,4 @@
-"""The selector of a query."""
+"""Selector of a query."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
@@ -26,20 +26,20 @@ cdef class Selector(Processor):
     """Select clause, group by, having, order by, limit and offset of one query.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         pool: pool of the output's records.
         executors: one per output attribute.
-        aggregate_columns: which of them contain aggregators.
-        aggregators: all aggregators of the clause, having included.
+        aggregate_columns: flags of the columns that contain aggregators.
+        aggregators: all aggregators of the clause, including `having`.
         groups: the group by, or None.
         mode: SelectMode.
-        wants_current, wants_expired: which events are emitted.
+        wants_current, wants_expired: event types that are emitted.
         having: condition over the output, or None.
         ordering: ChunkOrder or None.
         limit, offset: -1 and 0 for none.
-        output: where chunks go.
-        late: a batch window stands in front, only current events are wanted, there is no having, and every aggregator
-            can be looked at without an event.
+        output: receives the chunks.
+        late: a batch window comes before, only current events are emitted, there is no having, and every aggregator
+            can be read without an event.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, tuple executors not None, aggregate_columns,
@@ -80,7 +80,7 @@ cdef class Selector(Processor):
 
     @property
     def aggregators(self):
-        """Those of the clause, having included."""
+        """Aggregators of the clause, including `having`."""
         return self.states.aggregators if self.groups is None else self.groups.aggregators
 
     cdef void abort(self) noexcept:
@@ -131,7 +131,7 @@ cdef class Selector(Processor):
         if alone and self.app.in_batch and self.having is None and event.type == CURRENT and self.wants_current:
             sink = columns_of(self.output)
             if sink is not None:
-                # Into the columns of the batch callback, without a record in between.
+                # Write into the columns of the batch callback, without a record in between.
                 group_id = self.enter(event)
                 write_row(self.columns, self.n_columns, event, &self.app.frame, sink.builder)
                 end_rows(sink)
@@ -178,7 +178,8 @@ cdef class Selector(Processor):
         return <Py_ssize_t> slot < self.group_capacity and self.last_of_group[slot] is not NULL
 
     cdef bint selects_by_column(self) noexcept:
-        """Every column is an attribute as it is, or an aggregator that can't fail; every current event is emitted."""
+        """Return whether every column is a plain attribute or an infallible aggregator, and every current event is
+        emitted."""
         cdef int i
         cdef Aggregator aggregator
         if (type(self) is not Selector or self.groups is not None or self.wants_expired
@@ -200,7 +201,7 @@ cdef class Selector(Processor):
                 and self.out.head is NULL and self.last is NULL)
 
     cdef int process_pairs(self, EventC** left, EventC** events, Py_ssize_t n) except -1:
-        """Into the columns of the batch callback, column by column."""
+        """Write into the columns of the batch callback, column by column."""
         cdef BatchCallback sink = columns_of(self.output)
         cdef BatchBuilder builder = sink.builder
         cdef FrameC* frame = &self.app.frame
@@ -229,7 +230,7 @@ cdef class Selector(Processor):
         return end_rows(sink)
 
     cdef EventC* select(self, EventC* event) except? NULL:
-        """The output event, or NULL where having drops it."""
+        """Return the output event, or NULL if `having` rejects it."""
         cdef EventC* out = acquire(self.pool)
         cdef FrameC* frame = &self.app.frame
         cdef bint passed = False
@@ -251,7 +252,7 @@ cdef class Selector(Processor):
         return out if passed else NULL
 
     cdef int update(self, EventC* event) except -1:
-        """Update the aggregators with an event that is not emitted."""
+        """Update the aggregators for an event that is not emitted."""
         cdef int i
         cdef CellC unused
         for i in range(self.n_columns):
@@ -292,7 +293,7 @@ cdef class Selector(Processor):
         return 0
 
     cdef int select_late(self) except -1:
-        """Select the last events of the groups, in order; the aggregators are looked at, not moved."""
+        """Select the last events of the groups, in order; aggregators are read, not updated."""
         cdef Py_ssize_t i
         cdef FrameC* frame = &self.app.frame
         cdef EventC* event
@@ -331,7 +332,7 @@ cdef class Selector(Processor):
         return 0
 
     cdef int reset(self, int64_t timestamp) except -1:
-        # Where every event is put out, a RESET behind the last one dates the chunk.
+        # Where every event is emitted, a RESET after the last one dates the chunk.
         self.last_timestamp = timestamp
         if self.groups is not None:
             return self.groups.reset(self.app.frame.partition)
@@ -355,7 +356,7 @@ cdef class Selector(Processor):
             end_chunk(self.groups)
         if self.out.head is NULL:
             return 0
-        # Detached first: what follows may send into this query again.
+        # Detach the chunk first: later operators may send into this query again.
         chunk = self.out
         chunk_clear(&self.out)
         if self.ordering is not None or self.limit >= 0 or self.offset > 0:
