@@ -15,7 +15,7 @@ from siddhi._core.record.frame cimport NULL_VALUE, VALUE, FrameC
 # --- operands by kind: two computed (the general form), variable and constant, two variables
 
 cdef inline int computed_operands(const ExecC* x, EventC* e, FrameC* f, num* a, num* b) except -1:
-    # Both sides are always evaluated: an aggregator behind the second one must see the event.
+    # Always evaluate both sides: an aggregator in the second one must see the event.
     cdef int left = x.left.fn(x.left, e, f, a)
     cdef int right = x.right.fn(x.right, e, f, b)
     return VALUE if left == VALUE and right == VALUE else NULL_VALUE
@@ -124,7 +124,7 @@ cdef int remainder_var_var(const ExecC* x, EventC* e, FrameC* f, num* out) noexc
     return remainder((<const num*> &e.body[x.cell])[0], (<const num*> &e.body[x.cell2])[0], out)
 
 
-# --- the choice, made once when the app is built
+# --- selection of the function, once when the app is built
 
 cdef enum:
     N_OPERATORS = 5
@@ -164,7 +164,7 @@ KINDS = ("", "var, const", "var, var")
 
 
 cdef bint can_map(Executor executor):
-    """Whether its operands have a form for blocks; then its own may follow."""
+    """Return whether both operands can be evaluated by block, as the operation then can."""
     cdef Executor operand
     for operand in executor.children:
         if operand.c.map is NULL or operand.map_depth >= MOST_MAP_DEPTH:
@@ -174,7 +174,7 @@ cdef bint can_map(Executor executor):
 
 
 def make_arithmetic(str symbol not None, Executor left not None, Executor right not None):
-    """``left symbol right``; both operands have the numeric type that the result has."""
+    """Return an executor of ``left symbol right``; both operands must have the numeric type of the result."""
     cdef int kind = 0
     cdef int type = left.type
     operator, name = OPERATORS[symbol]
@@ -251,7 +251,7 @@ cdef int long_var_to_double(const ExecC* x, EventC* e, FrameC* f, double* out) n
 
 
 def make_widen(Executor operand not None, int type):
-    """The operand in a wider numeric type. A constant stays a constant."""
+    """Return the operand in a wider numeric type. A constant stays a constant."""
     from siddhi._core.expression.executor import make_constant
 
     cdef eval_fn fn
@@ -265,7 +265,7 @@ def make_widen(Executor operand not None, int type):
         elif source == FLOAT:
             value = operand.c.value.f
         elif type == FLOAT:
-            # Rounded once: the constant would take the way over double.
+            # Rounded once; the conversion by way of double would round twice.
             value = <float> operand.c.value.l
         else:
             value = operand.c.value.l

@@ -14,12 +14,12 @@ cdef dict COMPARABLE = {INT: (INT, LONG, DOUBLE), LONG: (LONG,), FLOAT: (FLOAT, 
 
 @cython.final
 cdef class SortedRange:
-    """What lies between bounds.
+    """A range between bounds.
 
     Args:
         code: type of the numbers.
-        bounds: ``(executor, is_low, inclusive)`` of each; several of one kind narrow the range. A value of another type is
-            one in which every number of this type is exactly itself.
+        bounds: ``(executor, is_low, inclusive)`` of each; several of one kind narrow the range. A bound of another type must
+            represent every number of this type exactly.
     """
 
     def __init__(self, int code, tuple bounds not None):
@@ -28,7 +28,7 @@ cdef class SortedRange:
         self.bounds = bounds
         for executor, _, _ in bounds:
             if executor.type not in COMPARABLE[code]:
-                raise ValueError(f"numbers of type {code} have no place among those of type {executor.type}")
+                raise ValueError(f"a bound of type {executor.type} cannot represent all numbers of type {code}")
 
     cdef bint find(self, EventC* e, FrameC* f, uint64_t* low, uint64_t* high) except -1:
         cdef Executor executor

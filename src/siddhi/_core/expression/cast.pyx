@@ -193,12 +193,12 @@ cdef int text_from_object(const ExecC* x, EventC* e, FrameC* f, void** out) exce
     return lend(x, text_of_object(<object> value), out)
 
 
-# --- the choice, made once when the app is built
+# --- selection of the function, once when the app is built
 
 cdef enum:
     N_TYPES = 7
 
-cdef eval_fn FUNCTIONS[N_TYPES][N_TYPES]        # by source and target; NULL: the same value, or wider
+cdef eval_fn FUNCTIONS[N_TYPES][N_TYPES]        # by source and target; NULL: the same value, or a wider type
 
 
 FUNCTIONS[<int> LONG][<int> INT] = <eval_fn> int_from_long
@@ -236,7 +236,7 @@ NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "do
 
 
 def make_convert(Executor operand not None, int type):
-    """The operand converted to a type.
+    """Return an executor that converts the operand to a type.
 
     Raises:
         TypeError: an object converts to string only, and nothing converts to object.

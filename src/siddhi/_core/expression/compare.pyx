@@ -1,7 +1,7 @@
 """Comparisons of a plain attribute with a constant, over blocks of events.
 
-The loops have no branch that depends on the answer: where half the events pass, guessing would cost more than
-comparing.
+The loops have no branch that depends on the result: if half the events pass, mispredicted branches would cost more than
+the comparisons.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -136,7 +136,7 @@ fill_selectors[double](NULL, 3)
 
 
 cdef select_fn choose_select(int operator, int type) noexcept:
-    """The form for blocks of `attribute operator constant`, or NULL. Operators: < <= > >= == != by number."""
+    """Return the block function of `attribute operator constant`, or NULL. Operators: < <= > >= == != by index."""
     if type == INT:
         return SELECTORS[operator][0]
     if type == LONG:
@@ -164,7 +164,7 @@ ctypedef fused num:
     double
 
 
-# --- numbers. `unused` carries the operand type into the specialisation; a condition writes no value.
+# --- numbers. `unused` carries the operand type into the specialization; a condition writes no value.
 
 cdef inline int both(const ExecC* x, EventC* e, FrameC* f, num* a, num* b) except -1:
     cdef int left = x.left.fn(x.left, e, f, a)
@@ -299,7 +299,7 @@ cdef int bool_not_equal(const ExecC* x, EventC* e, FrameC* f, void* unused) exce
     return not bool_equal(x, e, f, unused)
 
 
-# --- the choice, made once when the app is built
+# --- selection of the function, once when the app is built
 
 cdef eval_fn FUNCTIONS[6][3][4]
 
@@ -350,7 +350,7 @@ KINDS = ("", "var, const", "var, var")
 
 
 def make_comparison(str symbol not None, Executor left not None, Executor right not None):
-    """``left symbol right``; both operands have one type: numeric, string or bool (the last two: == and != only)."""
+    """Return an executor of ``left symbol right``; both have one type: numeric, or string or bool (== and != only)."""
     cdef eval_fn fn
     cdef int type = left.type
     cdef int kind = 0

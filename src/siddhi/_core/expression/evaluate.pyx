@@ -1,4 +1,4 @@
-"""Evaluate one expression over one row of Python values, for tests and other callers without an event."""
+"""Evaluation of an expression over Python values, for tests and for callers without an event."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -14,7 +14,7 @@ cdef enum:
 
 @cython.final
 cdef class Row:
-    """An event made of Python values, alive as long as this object."""
+    """An event made of Python values; the record lives as long as this object."""
 
     cdef EventPool pool
     cdef EventC* event

@@ -1,11 +1,11 @@
-# Expressions as typed closures. An ExecC is a function pointer with its operands; the planner's choice of operator,
-# operand types and operand kinds has become the choice of the function, so evaluating tests no types, boxes nothing and
-# calls no Python.
+# Expressions as typed closures. An ExecC is a function pointer with its operands. The planner's choice of operator,
+# operand types and operand kinds selects the function, so evaluation tests no types, boxes no values and calls no
+# Python.
 #
-# A function writes its value through `out` (typed by the executor's type) and returns how it went:
-#   for every type but bool: VALUE or NULL_VALUE (out untouched)
-#   for bool: FALSE, TRUE or NULL_VALUE (out untouched)
-#   -1: a Python exception is set (Cython passes it on by itself)
+# A function writes its value through `out` (typed by the executor's type) and returns a status:
+#   every type but bool: VALUE or NULL_VALUE (out unchanged)
+#   bool: FALSE, TRUE or NULL_VALUE (out unchanged)
+#   -1: a Python exception is set (Cython propagates it)
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
@@ -15,12 +15,13 @@ from siddhi._core.record.frame cimport FALSE, NULL_VALUE, FrameC
 cdef struct ExecC
 ctypedef int (*eval_fn)(const ExecC* x, EventC* e, FrameC* f, void* out) except -1
 
-# Conditions may have a form for blocks: passed[] gets the events of events[0:n] for which they hold, in order; returns
-# how many. `passed` may be `events`. Only conditions that cannot fail have one.
+# Block function of a condition: writes to passed[] those of events[0:n] for which the condition holds, in order, and
+# returns their number. `passed` may be `events`. Only conditions that cannot fail have one.
 ctypedef Py_ssize_t (*select_fn)(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept
 
-# Numbers may have a form for blocks: out[] gets their values for events[0:n], n <= MAX_BLOCK; valid[] is 1 and becomes 0
-# where the value is null, and there out[] holds anything. Returns whether any is. Only what cannot fail has one.
+# Block function of a number: writes the values for events[0:n], n <= MAX_BLOCK, to out[]. valid[] must be preset to 1;
+# it is set to 0 for nulls, whose out[] is undefined. Returns whether there are nulls. Only infallible expressions have
+# one.
 ctypedef bint (*map_fn)(const ExecC* x, EventC** events, Py_ssize_t n, void* out, uint8_t* valid) noexcept
 
 cdef struct ExecC:
@@ -51,24 +52,24 @@ cdef class Executor:
     cdef readonly int type             # TypeCode of the value
     cdef readonly int kind             # ExecutorKind
     cdef readonly str description      # stable text: operator, type and operand kinds
-    cdef readonly tuple children       # keeps operands (and what `data` points to) alive
-    cdef const ExecC** arguments       # owned array behind c.args
-    cdef int map_depth                 # calls of c.map within one another
+    cdef readonly tuple children       # owns the operands (and what `data` points to)
+    cdef const ExecC** arguments       # array behind c.args, owned
+    cdef int map_depth                 # nesting depth of c.map
     cdef int adopt(self, tuple children) except -1
 
 cdef Executor new_executor(eval_fn fn, int type, tuple children, str description)
 
 cdef inline int evaluate_condition(const ExecC* x, EventC* e, FrameC* f) except -1:
-    """TRUE, or FALSE (also for null)."""
+    """Evaluate a condition: TRUE, or FALSE (also for null)."""
     cdef int answer = x.fn(x, e, f, NULL)
     return answer if answer != NULL_VALUE else FALSE
 
 cdef object evaluate_to_python(Executor x, EventC* e, FrameC* f)
 
-# --- Arithmetic over blocks of events: the form for blocks of an operation whose operands have one. See map_fn.
+# --- Arithmetic over blocks of events: the block function of an operation whose operands have one. See map_fn.
 cdef enum:
-    MOST_MAP_DEPTH = 16        # each call within another has an array on the stack
+    MOST_MAP_DEPTH = 16        # each nested call has an array on the stack
 
-cdef map_fn choose_operand(int type, bint is_constant) noexcept   # a constant or variable; NULL where it is not a number
-cdef map_fn choose_arithmetic(int operator, int type) noexcept       # + - * / % by their number
+cdef map_fn choose_operand(int type, bint is_constant) noexcept   # a constant or variable; NULL if it is no number
+cdef map_fn choose_arithmetic(int operator, int type) noexcept       # + - * / % by index
 cdef map_fn choose_widened(int source, int target) noexcept          # a number in a wider type

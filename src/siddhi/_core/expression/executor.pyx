@@ -1,4 +1,4 @@
-"""Executors: the common object, constants and variables. Operators stand in the other modules of the package."""
+"""Executors: the common class, constants and variables. Operators are in the other modules of the package."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
@@ -9,13 +9,13 @@ from siddhi._core.expression.kernels cimport add, divide, multiply, num, remaind
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, EventC
 from siddhi._core.record.frame cimport MAX_BLOCK, VALUE, box, unbox
 
-MOST_REPORTED = 2000  # characters of a description: each holds those of its operands, which adds up in long chains
+MOST_REPORTED = 2000  # characters of a description: it contains those of its operands, which adds up in long chains
 
 TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
 cdef class Executor:
-    """A typed closure. Built by the ``make_*`` functions of the executor modules."""
+    """A typed closure. Created by the ``make_*`` functions of the executor modules."""
 
     def __dealloc__(self):
         PyMem_Free(self.arguments)
@@ -23,7 +23,7 @@ cdef class Executor:
             Py_XDECREF(<PyObject*> self.c.value.o)
 
     cdef int adopt(self, tuple children) except -1:
-        """Keep the operands and point left, right and args at them."""
+        """Own the operands and point left, right and args at them."""
         cdef Py_ssize_t i, n = len(children)
         cdef Executor child
         self.children = children
@@ -70,7 +70,7 @@ cdef int constant_bool(const ExecC* x, EventC* e, FrameC* f, void* out) noexcept
 
 
 def make_constant(value, int type):
-    """A literal of a type; None is a null of that type."""
+    """Return a literal of a type; None is a null of that type."""
     cdef Executor executor = new_executor(NULL, type, (), f"{TYPE_NAMES[type]} const")
     if value is None:
         executor.c.fn = <eval_fn> null_value
@@ -183,12 +183,12 @@ EVENT, OUTPUT, ROW = "event", "output", "row"
 
 
 def make_variable(Layout layout, int position, source=EVENT):
-    """A cell.
+    """Return an executor that reads a cell.
 
     Args:
-        layout: of the event it is read from.
-        position: cell position in that layout.
-        source: EVENT (the current event), OUTPUT, ROW, or the number of an event slot.
+        layout: layout of the event that it is read from.
+        position: index of the attribute in that layout.
+        source: EVENT (the current event), OUTPUT, ROW, or the index of an event slot.
     """
     cdef int type = layout.codes[position]
     cdef Executor executor = new_executor(NULL, type, (), f"{TYPE_NAMES[type]} var")
@@ -223,7 +223,7 @@ cdef int timestamp_of_slot(const ExecC* x, EventC* e, FrameC* f, int64_t* out) n
 
 
 def make_event_timestamp(slot=None):
-    """Timestamp in ms of the current event, or of an event slot (null while it is empty)."""
+    """Return an executor of the timestamp in ms of the current event, or of an event slot (null while it is empty)."""
     cdef Executor executor
     if slot is None:
         return new_executor(<eval_fn> timestamp_of_event, LONG, (), "eventTimestamp()")
@@ -237,13 +237,13 @@ cdef int slot_is_null(const ExecC* x, EventC* e, FrameC* f, void* out) noexcept:
 
 
 def make_slot_is_null(int slot):
-    """Whether an event slot is empty."""
+    """Return an executor: whether an event slot is empty."""
     cdef Executor executor = new_executor(<eval_fn> slot_is_null, BOOL, (), f"isNull(slot {slot})")
     executor.c.slot = slot
     return executor
 
 
-# --- the border to Python objects
+# --- conversion to Python objects
 
 cdef object evaluate_to_python(Executor x, EventC* e, FrameC* f):
     cdef CellC value
@@ -251,9 +251,9 @@ cdef object evaluate_to_python(Executor x, EventC* e, FrameC* f):
     return box(status, x.type, &value)
 
 
-# --- Numbers of a block of events: values go through arrays, operator by operator, not one call per event and operator.
+# --- Numbers of a block of events: each operator runs over arrays, instead of one call per event and operator.
 #
-# Operators without a branch become loops the C compiler can run on several values at a time.
+# Operators without branches become loops that the C compiler can vectorize.
 
 ctypedef fused source_t:
     int32_t
@@ -371,7 +371,7 @@ cdef bint float_to_double(const ExecC* x, EventC** events, Py_ssize_t n, double*
     return widen(x, events, n, out, valid, <float*> NULL)
 
 
-# --- the choice, made once when the app is built
+# --- selection of the function, once when the app is built
 
 cdef map_fn ARITHMETIC[5][4]
 cdef map_fn OPERANDS[2][4]             # constants, variables

@@ -1,4 +1,4 @@
-# The filter after a window or a stream function.
+# Filter after a window or a stream function.
 
 from siddhi._core.expression.executor cimport Executor
 from siddhi._core.runtime.operator cimport Processor

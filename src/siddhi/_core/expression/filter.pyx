@@ -1,4 +1,4 @@
-"""The filter after a window or a stream function."""
+"""Filter after a window or a stream function."""
 
 from siddhi._core.expression.executor cimport evaluate_condition
 from siddhi._core.record.event cimport EventC
@@ -7,7 +7,7 @@ from siddhi._core.runtime.context cimport AppContext
 
 
 cdef class FilterProcessor(Processor):
-    """A filter behind a window or a stream function. RESET always passes: a filter decides about events only."""
+    """Filter after a window or a stream function. RESET always passes: a filter applies to events only."""
 
     def __init__(self, AppContext app not None, Executor condition not None):
         self.app = app

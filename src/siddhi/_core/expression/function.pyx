@@ -1,7 +1,7 @@
 """Functions that choose among their arguments: coalesce, default, ifThenElse, maximum, minimum.
 
-The value goes through untouched: the chosen argument writes to `out` itself. Arguments are all evaluated, as an
-aggregator behind one of them must see the event; only ifThenElse evaluates the chosen branch alone.
+The chosen argument writes to `out` itself. All arguments are evaluated, because an aggregator in one of them must see
+the event; only ifThenElse evaluates just the chosen branch.
 """
 
 from cpython.float cimport PyFloat_AsDouble
@@ -34,7 +34,7 @@ ctypedef fused num:
 # --- coalesce, default
 
 cdef int first_of_two(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
-    # The second is a variable or a constant: nobody misses its evaluation.
+    # The second is a variable or a constant: its evaluation has no side effect.
     cdef int status = x.left.fn(x.left, e, f, out)
     return status if status != NULL_VALUE else x.right.fn(x.right, e, f, out)
 
@@ -56,7 +56,7 @@ cdef int first_condition(const ExecC* x, EventC* e, FrameC* f, void* out) except
 
 
 def make_coalesce(tuple arguments not None, str name="coalesce"):
-    """The first argument that is not null, or null (false for a bool)."""
+    """Return an executor of the first argument that is not null, or null (false for a bool)."""
     cdef Executor first = arguments[0]
     cdef Executor last = arguments[len(arguments) - 1]
     cdef eval_fn fn = <eval_fn> first_of_many
@@ -79,14 +79,14 @@ cdef int chosen_condition(const ExecC* x, EventC* e, FrameC* f, void* out) excep
 
 
 def make_if_then_else(Executor condition not None, Executor then not None, Executor otherwise not None):
-    """One of two values; a null condition chooses the second, and a bool is never null."""
+    """Return an executor of one of two values; a null condition chooses the second, and a bool is never null."""
     return new_executor(
         <eval_fn> chosen_condition if then.type == BOOL else <eval_fn> chosen_branch, then.type,
         (condition, then, otherwise),
         f"ifThenElse({condition.description}, {then.description}, {otherwise.description})")
 
 
-# --- maximum, minimum. A NaN counts only among NaNs, so that the order of arguments does not matter.
+# --- maximum, minimum. NaN is the result only if all are NaN, so the order of arguments does not matter.
 
 cdef inline bint is_nan(num value) noexcept:
     if num is float or num is double:
@@ -133,21 +133,21 @@ COLUMNS = {INT: 0, LONG: 1, FLOAT: 2, DOUBLE: 3}
 
 
 def make_extreme(str name not None, tuple arguments not None):
-    """``maximum`` or ``minimum`` of the arguments that are not null, in their own type; null where all are."""
+    """Return an executor of the ``maximum`` or ``minimum`` of the arguments that are not null; null if all are."""
     cdef Executor first = arguments[0]
     cdef int column = COLUMNS[first.type]
     return new_executor(EXTREMES[name == "minimum"][column], first.type, arguments,
                         f"{name}({', '.join([each.description for each in arguments])})")
 
 
-# --- Functions about the type of a value: cast and instanceOf.
+# --- Functions on the type of a value: cast and instanceOf.
 #
-# A cast of what is known to be of another type converts, as convert() does; where convert() gives null for a text that holds
-# no number, the cast fails.
+# A cast of a value known to be of another type converts it, as convert() does; for a text that holds no number,
+# convert() returns null and the cast fails.
 #
-# Where the type is known when the app is built, nothing is left to test at run time. An object attribute holds Python
-# objects, which do not tell int from long or float from double: an int of 32 bits is an Integer, a wider one a Long, a
-# float a Double, and numpy's scalars are what they say.
+# If the type is known when the app is built, nothing is tested at run time. An object attribute holds Python objects,
+# which do not distinguish int from long or float from double: an int of 32 bits is an Integer, a wider one a Long, a
+# float a Double; numpy scalars have their own type.
 
 ctypedef fused cast_t:
     int32_t
@@ -167,7 +167,7 @@ NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "do
 
 
 cdef int code_of(object value) except -1:
-    """TypeCode of a Python object; OBJECT where it is of no other type."""
+    """Return the TypeCode of a Python object; OBJECT if it is of no other type."""
     if isinstance(value, str):
         return STRING
     if isinstance(value, bool):
@@ -176,7 +176,7 @@ cdef int code_of(object value) except -1:
         return DOUBLE
     if type(value) is int:
         return narrowest(value)
-    # Other kinds of numbers, numpy's above all, which is not asked directly: it may not even be there.
+    # Other numbers, such as numpy's, are recognised by name: numpy may not be installed.
     name = type(value).__name__
     if name in ("bool_", "bool"):
         return BOOL
@@ -202,7 +202,7 @@ cdef int is_not_null(const ExecC* x, EventC* e, FrameC* f, void* unused) except 
 
 cdef int is_never(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
     cdef CellC value
-    # An aggregator behind it must see the event all the same.
+    # An aggregator in the operand must see the event.
     x.left.fn(x.left, e, f, &value)
     return FALSE
 
@@ -215,7 +215,7 @@ cdef int is_instance(const ExecC* x, EventC* e, FrameC* f, void* unused) except 
 
 
 def make_instance_of(Executor operand not None, int type):
-    """Whether a value has a type; false for null."""
+    """Return an executor: whether a value has a type; false for null."""
     cdef eval_fn fn = <eval_fn> is_never
     if operand.type == OBJECT:
         fn = <eval_fn> is_instance
@@ -226,7 +226,7 @@ def make_instance_of(Executor operand not None, int type):
     return executor
 
 
-# --- cast. Of an object it never converts, but a number may stand for a wider one.
+# --- cast. An object is never converted, but a number may be widened.
 
 cdef int refuse(const ExecC* x, object value) except -1:
     raise TypeError(f"cast(..., '{NAMES[x.slot]}') got {value!r}, which is a {type(value).__name__}")
@@ -303,12 +303,12 @@ cdef int number_of_text(const ExecC* x, EventC* e, FrameC* f, cast_t* out) excep
 
 
 def make_cast(Executor operand not None, int type):
-    """The value of an object as the type it has; a value of another type converted.
+    """Return an executor of the value of an object in its type; a value of another type is converted.
 
-    Evaluation raises TypeError where the object is of another type, ValueError where a text holds no number of the type.
+    Evaluation raises TypeError if the object is of another type, ValueError if a text holds no number of the type.
 
     Raises:
-        TypeError: nothing is cast to an object.
+        TypeError: a cast to object.
     """
     cdef eval_fn fn
     cdef int source = operand.type
@@ -353,14 +353,14 @@ cdef object SINGLE_NAN = NAN
 cdef int new_set(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
     cdef CellC value
     cdef object element = box(x.left.fn(x.left, e, f, &value), x.slot, &value)
-    # Python finds a NaN in a set by identity only.
+    # Python finds a NaN in a set only by identity.
     if element != element:
         element = SINGLE_NAN
     return lend(x, {element}, out)
 
 
 def make_create_set(Executor operand not None):
-    """A new set that holds the value, which may be null."""
+    """Return an executor of a new set with the value, which may be null."""
     cdef Executor executor = new_object_executor(
         <eval_fn> new_set, OBJECT, (operand,), f"createSet({operand.description})")
     executor.c.slot = operand.type
@@ -381,25 +381,25 @@ cdef int size_of_set(const ExecC* x, EventC* e, FrameC* f, int32_t* out) except 
 
 
 def make_size_of_set(Executor operand not None):
-    """How many elements a set has; 0 for null. Evaluation raises TypeError where the object is not a set."""
+    """Return an executor of the size of a set; 0 for null. Evaluation raises TypeError if the object is not a set."""
     return new_executor(<eval_fn> size_of_set, INT, (operand,), f"sizeOfSet({operand.description})")
 
 
 # --- identity and time
 
-# Random bytes are fetched for many UUIDs at a time: the call into the system costs more than all the rest.
+# Random bytes are read for many UUIDs at a time: the system call costs more than all the rest.
 cdef enum:
     RESERVE_BYTES = 4096
 
 cdef bytes reserve = b""
 cdef Py_ssize_t reserve_used = 0
-cdef bytes seed = None                       # what UUIDs follow from; None: they are random
-cdef unsigned long long seed_used = 0        # how often the reserve was made of it
-cdef unsigned char version_bits = 0x40       # 4: random; 8: of one's own making
+cdef bytes seed = None                       # seed of the UUIDs; None: random
+cdef unsigned long long seed_used = 0        # number of refills derived from the seed
+cdef unsigned char version_bits = 0x40       # 4: random; 8: custom
 
 
 def drop_reserve():
-    """Discard the buffered random bytes: a forked process must not use those of its parent."""
+    """Discard the buffered random bytes: a forked process must not use its parent's."""
     global reserve, reserve_used
     reserve = b""
     reserve_used = 0
@@ -410,7 +410,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def seed_uuids(bytes new_seed):
-    """Let the UUIDs of this process follow from a seed, so that the same work gives the same ones; None: random again."""
+    """Derive the UUIDs of this process from a seed, so that they are reproducible; None: random again."""
     global seed, seed_used, version_bits
     drop_reserve()
     seed = new_seed
@@ -449,7 +449,7 @@ cdef int random_uuid(const ExecC* x, EventC* e, FrameC* f, void** out) except -1
 
 
 def make_uuid():
-    """A random UUID as text, a new one at every evaluation."""
+    """Return an executor of a random UUID as text, new at every evaluation."""
     return new_object_executor(<eval_fn> random_uuid, STRING, (), "UUID()")
 
 
@@ -459,11 +459,11 @@ cdef int clock_of_app(const ExecC* x, EventC* e, FrameC* f, int64_t* out) noexce
 
 
 def make_current_time_millis():
-    """The app's clock in ms since the epoch: the playback clock, or the system's."""
+    """Return an executor of the app's clock in ms since the epoch: the playback clock, or the system's."""
     return new_executor(<eval_fn> clock_of_app, LONG, (), "currentTimeMillis()")
 
 
-# --- all by name: (arguments, type of the result) -> Executor
+# --- functions by name: (arguments, type of the result) -> Executor
 
 FUNCTIONS = {
     "UUID": lambda arguments, type: make_uuid(),
@@ -488,16 +488,16 @@ FUNCTIONS = {
 
 
 def make_function(str native not None, tuple arguments not None, int type):
-    """A scalar function.
+    """Return the executor of a built-in function.
 
     Args:
         native: its name, one of FUNCTIONS.
-        arguments: executors, of types the function takes. cast and convert have their target in `type`; a second
-            argument, which names it, is not looked at. eventTimestamp is the form without argument.
+        arguments: executors of types that the function accepts. cast and convert take their target type from `type`; a
+            second argument, which names it, is ignored. eventTimestamp is the form without argument.
         type: TypeCode of the result.
 
     Raises:
-        LookupError: no function has that name.
+        LookupError: there is no function of that name.
     """
     make = FUNCTIONS.get(native)
     if make is None:

@@ -6,7 +6,7 @@ from siddhi._core.record.frame cimport FALSE, NULL_VALUE, TRUE, FrameC
 
 cdef enum:
     MAX_BLOCK = 256                # as in runtime/operator.pxd; blocks are never longer
-    MARKED = 2                     # a flag of events, beside BORROWED, for the length of one call
+    MARKED = 2                     # flag of events during one call, beside BORROWED
 
 
 cdef int conjunction(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
@@ -40,7 +40,7 @@ cdef Py_ssize_t select_both(const ExecC* x, EventC** events, Py_ssize_t n, Event
 
 
 cdef Py_ssize_t select_either(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept:
-    # Both sides look at all rows and leave their mark on those they let through: reading marks needs no branches.
+    # Both sides evaluate all rows and mark those that pass: reading the marks needs no branches.
     cdef EventC* first[MAX_BLOCK]
     cdef EventC* second[MAX_BLOCK]
     cdef EventC* e
@@ -60,7 +60,7 @@ cdef Py_ssize_t select_either(const ExecC* x, EventC** events, Py_ssize_t n, Eve
 
 
 def make_and(Executor left not None, Executor right not None):
-    """``left and right``: the right side is evaluated only where the left is true."""
+    """Return an executor of ``left and right``: the right side is evaluated only if the left is true."""
     cdef Executor executor = new_executor(
         <eval_fn> conjunction, BOOL, (left, right), f"and({left.description}, {right.description})")
     if left.c.select is not NULL and right.c.select is not NULL:
@@ -69,7 +69,7 @@ def make_and(Executor left not None, Executor right not None):
 
 
 def make_or(Executor left not None, Executor right not None):
-    """``left or right``: the right side is evaluated only where the left is not true."""
+    """Return an executor of ``left or right``: the right side is evaluated only if the left is not true."""
     cdef Executor executor = new_executor(
         <eval_fn> disjunction, BOOL, (left, right), f"or({left.description}, {right.description})")
     if left.c.select is not NULL and right.c.select is not NULL:
@@ -78,12 +78,12 @@ def make_or(Executor left not None, Executor right not None):
 
 
 def make_not(Executor operand not None):
-    """``not operand``: true for false and for null."""
+    """Return an executor of ``not operand``: true for false and for null."""
     return new_executor(<eval_fn> negation, BOOL, (operand,), f"not({operand.description})")
 
 
 def make_is_null(Executor operand not None):
-    """``operand is null``."""
+    """Return an executor of ``operand is null``."""
     cdef Executor executor = new_executor(<eval_fn> value_is_null, BOOL, (operand,), f"isNull({operand.description})")
     if operand.kind == VARIABLE:
         executor.c.fn = <eval_fn> variable_is_null

@@ -1,13 +1,13 @@
-"""Executors that make new Python objects. The ownership rule stands in the header."""
+"""Executors that create Python objects. The header states the ownership rule."""
 
 from siddhi._core.expression.executor cimport COMPUTED, Executor, eval_fn
 
 
 cdef class ObjectExecutor(Executor):
-    """An executor that owns the object it made last."""
+    """An executor that owns the object it created last."""
 
     cdef int prepare(self, eval_fn fn, int type, tuple children, str description) except -1:
-        """What new_executor does for other executors."""
+        """Initialize the executor, as new_executor does for other executors."""
         self.c.fn = fn
         self.c.data = <void*> self
         self.type = type

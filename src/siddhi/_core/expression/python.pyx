@@ -32,7 +32,7 @@ cdef class PythonFunction(ObjectExecutor):
     cdef str name
 
     cdef object call(self, EventC* e, FrameC* f):
-        """The result for an event; RuntimeError names the function if it fails."""
+        """Return the result for an event; RuntimeError names the function if it fails."""
         cdef CellC value
         cdef Executor child
         cdef Py_ssize_t i, n = len(self.children)
@@ -81,7 +81,7 @@ cdef int call_for_condition(const ExecC* x, EventC* e, FrameC* f, void* unused) 
     value = function.call(e, f)
     if value is None or value is False:
         return FALSE
-    # numpy's bool is not a bool, and says what it is by name only.
+    # numpy's bool is not a bool; it is recognised by name.
     if value is not True and type(value).__name__ not in ("bool", "bool_"):
         function.refuse(value, "is no")
     return TRUE if value else FALSE
@@ -161,16 +161,16 @@ FUNCTIONS[<int> OBJECT] = <eval_fn> call_for_object
 
 
 def make_python_function(callable not None, tuple arguments not None, int type, str name not None):
-    """A call of a Python function with one Python value (None for null) per argument.
+    """Return an executor that calls a Python function with one Python value (None for null) per argument.
 
-    The function returns a value of the declared type, or None for null (for a bool: false). Evaluation raises
-    RuntimeError, chained to its cause, where the function fails, and TypeError where the result is of another type.
+    The function must return a value of the declared type, or None for null (for a bool: false). Evaluation raises
+    RuntimeError, chained to its cause, if the function fails, and TypeError if the result is of another type.
 
     Args:
         callable: the function.
         arguments: executors.
         type: TypeCode of the result.
-        name: for messages.
+        name: name of the function, for messages.
     """
     cdef PythonFunction executor = PythonFunction.__new__(PythonFunction)
     executor.function = callable

@@ -1,4 +1,4 @@
-# Sending the rows of a table: columns become blocks of records, which go into a stream one after the other.
+# Sending the rows of a table: columns become blocks of records, which are sent into a stream one after the other.
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -9,14 +9,14 @@ from siddhi._core.stream.junction cimport RowSource, StreamJunction
 from siddhi._core.stream.sender cimport EventSender
 
 cdef class BatchSender(RowSource):
-    cdef EventSender sender            # the way into the app
+    cdef EventSender sender            # sender of events into the app
     cdef AppContext app
     cdef StreamJunction junction
     cdef EventPool pool
     cdef Layout layout
     cdef int width
     cdef int words
-    # The current block: its columns, the number of its first row, its records, and the attributes that were left out.
+    # The current block: its columns, the index of its first row, its records, and the attributes not filled.
     cdef Columns columns
     cdef Py_ssize_t first
     cdef EventC** block

@@ -1,4 +1,4 @@
-"""The sender of batches: the rows of a table go into a stream, block by block."""
+"""Sender of batches: the rows of a table are sent into a stream, block by block."""
 
 cimport cython
 from cpython.object cimport PyObject
@@ -24,7 +24,7 @@ cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
 cdef enum:
-    BLOCK = MAX_BLOCK // 2         # rows of a batch that are filled at a time: their records stay in the cache
+    BLOCK = MAX_BLOCK // 2         # rows filled at a time: their records stay in the cache
 
 cdef uint64_t ALL = <uint64_t> 0 - 1
 
@@ -77,13 +77,13 @@ cdef class BatchSender(RowSource):
             raise
 
     cdef int send_columns(self, Columns columns, Py_ssize_t* taken) except -1:
-        """Send rows in blocks; taken[0]: how many have been sent, also where one fails. The app's lock is held."""
+        """Send rows in blocks; taken[0] counts the rows sent, also on failure. The app's lock must be held."""
         cdef EventC* block[MAX_BLOCK]
         cdef EventC* fresh
         cdef Py_ssize_t start = 0, made = 0, n, i
         cdef bint inside = is_nested(self.app.lock), outermost = False
         cdef FrameC frame
-        # A function of the app may send a batch into the stream whose batch called it: that one goes on behind it.
+        # A function of the app may send a batch into the stream that called it: the outer batch continues afterwards.
         cdef Columns outer_columns = self.columns
         cdef RowSource outer_rows = self.junction.rows
         cdef EventC** outer_block = self.block
@@ -116,8 +116,8 @@ cdef class BatchSender(RowSource):
                     self.app.raise_deferred()
                 for i in range(n):
                     if block[i].refs != 1 or not block[i].flags & BORROWED:
-                        # Somebody keeps the record: the next row gets another one.
-                        fresh = acquire(self.pool)          # before: where that fails, all of the block is released below
+                        # A receiver has retained the record: the next row needs a new one.
+                        fresh = acquire(self.pool)          # first: on failure the whole block is released below
                         release(self.pool, block[i])
                         block[i] = fresh
                         block[i].flags = BORROWED
@@ -138,7 +138,7 @@ cdef class BatchSender(RowSource):
         return 0
 
     cdef int warn_of_nan(self, data) except -1:
-        """Warn, once, that a frame has NaN where its owner may mean null."""
+        """Warn once about NaN in a data frame whose owner may mean null."""
         cdef str name = column_with_nan(data, self.layout)
         if name is None:
             return 0
@@ -155,13 +155,13 @@ cdef class BatchSender(RowSource):
         cdef bint columnar = self.junction.columnar
         if not self.app.frame.playback and columnar:
             return self.junction.send_block(block, n)
-        # Rows without a time leave playback's clock where it is; windows in blocks go by the rows' own times.
+        # Rows without a time do not move the clock in playback; windows in blocks use the times of the rows.
         if not self.app.frame.playback or self.columns.timestamps is NULL:
             return self.junction.send_singly(block, n)
         while i < n and self.app.interrupt is None:
             advance(self.app, block[i].timestamp)
             if columnar and self.junction.block_mode:
-                # What follows in order of time, up to the next timer, may come before the clock has moved there.
+                # Rows in order of time, up to the next timer, may be processed before the clock has moved there.
                 end = self.end_of_run(block, i, n)
                 self.junction.send_block(block + i, end - i)
                 i = self.junction.begun
@@ -190,19 +190,19 @@ cdef class BatchSender(RowSource):
             try:
                 waiting[i].flush()
             except BaseException:
-                # An interrupt of one callback is none of the others'.
+                # An interrupt in one callback must not affect the others.
                 self.app.batch_callbacks[:0] = waiting[i + 1:]
                 self.flush_callbacks()
                 raise
         return 0
 
     cdef int fill_block(self, Columns columns, EventC** block, Py_ssize_t start, Py_ssize_t n) except -1:
-        """Write the rows from start on into records, their objects borrowed from the columns."""
+        """Write the rows from `start` on into records, which borrow their objects from the columns."""
         cdef Py_ssize_t i
         cdef int j, word
         cdef ColumnReader reader
         cdef int64_t now = untimed(self.app) if columns.timestamps is NULL else 0
-        # Attributes that nobody reads stay null. Where failed events go on to a fault stream, all are read.
+        # Attributes without readers stay null. If failed events go to a fault stream, all attributes are read.
         cdef uint64_t read = self.junction.read_mask if self.width <= 64 and self.junction.on_error is None else ALL
         cdef uint64_t unread = 0 if self.width > 64 else ~read & (ALL >> (64 - self.width) if self.width else 0)
         self.unread = unread
@@ -237,7 +237,7 @@ cdef class BatchSender(RowSource):
                         (<ColumnReader> self.columns.readers[j]).fill(
                             &event, self.first + i, 1, self.words + j, j >> 6, (<uint64_t> 1) << (j & 63))
                         if (self.layout.codes[j] == STRING or self.layout.codes[j] == OBJECT) and not event.flags & BORROWED:
-                            # Somebody keeps the record, which owns its objects by now.
+                            # A receiver has retained the record, which owns its objects by now.
                             Py_XINCREF(<PyObject*> event.body[self.words + j])
                 return 0
         return 0

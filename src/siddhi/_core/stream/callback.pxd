@@ -10,8 +10,8 @@ cdef class BatchCallback(Receiver):
     cdef readonly BatchBuilder builder
     cdef readonly object function
     cdef readonly str stream
-    cdef bint waiting                    # for the end of the batch being sent
-    cdef bint chunked                    # chunks of several events must come as such
+    cdef bint waiting                    # registered for the end of the batch
+    cdef bint chunked                    # chunks of several events must be kept together
     cdef int collect(self, EventC* event) except -1
     cdef int await_flush(self) except -1
     cpdef int flush(self) except -1

@@ -1,6 +1,6 @@
 """Receivers that call Python: stream callbacks and batch callbacks.
 
-An exception of a callback goes to the app's handler; the callback's neighbours and later events are not affected.
+An exception of a callback goes to the app's exception handler. Other callbacks and later events are not affected.
 """
 
 cimport cython
@@ -28,7 +28,7 @@ cdef int call_back(StreamCallback callback, EventChunk* chunk) except -1:
         events = [make_event(chunk.head, callback.pool, callback.layout)]
     else:
         events = make_events(chunk, callback.pool, callback.layout)
-    # Called by hand: a try block around every call would cost as much as a filter.
+    # Called through the C API: a try block around every call would cost as much as a filter.
     cdef PyObject* answer = PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
     if answer is NULL:
         return callback.app.report(f"callback of '{callback.stream}'", events)
@@ -83,11 +83,11 @@ cdef class BatchCallback(Receiver):
         return 0 if self.waiting else self.await_flush()
 
     cdef int await_flush(self) except -1:
-        """Deliver the rows at the end of the batch being sent, or immediately without one."""
+        """Register for a flush at the end of the current batch; flush at once if there is none."""
         if not self.app.in_batch:
             return self.flush()
         self.app.batch_callbacks.append(self)
-        self.waiting = True         # not before: where that fails, nobody would ever flush it
+        self.waiting = True         # set last: after a failure the flush would never come
         return 0
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
@@ -97,7 +97,7 @@ cdef class BatchCallback(Receiver):
         return 0
 
     cpdef int flush(self) except -1:
-        """Deliver the collected rows."""
+        """Call the function with the collected events."""
         self.waiting = False
         if self.builder.size == 0:
             return 0
@@ -111,10 +111,10 @@ cdef class BatchCallback(Receiver):
         return 0
 
 
-# --- Output kept as columns until somebody asks for it.
+# --- Output collected as columns until it is drained.
 
 cdef void release_columns(void** data, uint8_t** valid, int first, int end) noexcept:
-    """Release the memory of columns that stayed empty."""
+    """Free columns that nothing was written to."""
     cdef int i
     if data is not NULL and valid is not NULL:
         for i in range(first, end):
@@ -124,27 +124,27 @@ cdef void release_columns(void** data, uint8_t** valid, int first, int end) noex
     PyMem_Free(valid)
 
 
-cdef struct ChunkSpanC:                   # a chunk of several events; all other rows are chunks by themselves
+cdef struct ChunkSpanC:                   # a chunk of several events; all other rows are chunks of one
     Py_ssize_t row
     Py_ssize_t size
 
 
 @cython.final
 cdef class Collector(BatchCallback):
-    """Collects the events of one stream, with time and number of their chunks as further columns.
+    """Collects the events of one stream, with their times and chunk numbers as optional columns.
 
     Args:
-        app: the app's context.
-        builder: of the stream's layout.
-        stream: its name.
-        timestamp: name of the column of the events' times (ms); None: none.
-        chunk: name of the column of the chunks' numbers, counted from 0; None: none.
+        app: context of the app.
+        builder: builder for the layout of the stream.
+        stream: name of the stream.
+        timestamp: name of the column with the events' times (ms); None: no such column.
+        chunk: name of the column with chunk numbers, counted from 0; None: no such column.
     """
 
     cdef Layout layout
     cdef readonly str timestamp
     cdef readonly str chunk
-    cdef int64_t chunks              # drained so far
+    cdef int64_t chunks              # number of chunks drained so far
     cdef ChunkSpanC* spans
     cdef Py_ssize_t n_spans
     cdef Py_ssize_t span_capacity
@@ -155,14 +155,14 @@ cdef class Collector(BatchCallback):
         self.timestamp = timestamp
         self.chunk = chunk
         self.layout = Layout(builder.layout.names + hidden, builder.layout.types + (LONG,) * len(hidden))
-        self.waiting = True          # for drain() alone: nobody else flushes it
+        self.waiting = True          # only drain() takes the events
         self.chunked = True
 
     def __dealloc__(self):
         PyMem_Free(self.spans)
 
     def move(self, AppContext app not None):
-        """Go on with the events of another app whose stream has the same attributes."""
+        """Continue with the events of another app whose stream has the same attributes."""
         self.app = app
 
     cdef int receive(self, EventChunk* chunk) except -1:
@@ -178,7 +178,7 @@ cdef class Collector(BatchCallback):
         return 0
 
     cdef int begin_span(self) except -1:
-        """The rows from here on come in one chunk. They are counted one by one: memory may end between them."""
+        """Begin a chunk of several rows. Rows are counted one by one: memory may run out between them."""
         cdef ChunkSpanC* spans
         cdef Py_ssize_t capacity
         if self.n_spans == self.span_capacity:
@@ -196,7 +196,7 @@ cdef class Collector(BatchCallback):
         return 0
 
     def drain(self):
-        """What was collected since the last time, as an :class:`EventBatch`."""
+        """Return the events since the last drain as an :class:`EventBatch`."""
         cdef EventBatch batch
         cdef int width = self.builder.layout.width, more = self.layout.width - width, i
         cdef Py_ssize_t n
@@ -206,7 +206,7 @@ cdef class Collector(BatchCallback):
         with self.app.lock:
             n = self.builder.size
             try:
-                # All memory first: what is taken from the builder can't be put back.
+                # Allocate first: what is taken from the builder cannot be returned.
                 data = <void**> PyMem_Calloc(max(1, width + more), sizeof(void*))
                 valid = <uint8_t**> PyMem_Calloc(max(1, width + more), sizeof(uint8_t*))
                 if data is NULL or valid is NULL:
@@ -231,7 +231,7 @@ cdef class Collector(BatchCallback):
         return batch
 
     cdef int number(self, int64_t* numbers, Py_ssize_t n) except -1:
-        """Write the number of each row's chunk, and go on counting from there."""
+        """Write the chunk number of each row and advance the counter."""
         cdef Py_ssize_t row = 0, span = 0, end
         while row < n:
             end = row + 1

@@ -1,4 +1,4 @@
-"""The input handler: what users send into a stream goes through it."""
+"""Input handlers: the interface through which users send events."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -12,11 +12,11 @@ from siddhi._core.stream.sender cimport send_row, untimed
 
 @cython.final
 cdef class InputHandler:
-    """Sends events into one stream. Got from ``runtime.input_handler(stream)``; may be used from many threads.
+    """Sends events into one stream. Returned by ``runtime.input_handler(stream)``; thread-safe.
 
-    An app handles one send at a time. A callback may send again: that send is handled at once, inside the one that called
-    the callback. Before ``start()`` and after ``shutdown()`` sending raises :class:`siddhi.errors.NotRunningError`; when the
-    app is started again, the handler sends into it again.
+    An app processes one send at a time. A send of a callback is processed at once, inside the send that called the
+    callback. Before ``start()`` and after ``shutdown()`` sending raises :class:`siddhi.errors.NotRunningError`; after a
+    restart of the app the handler works again.
     """
 
     def __init__(self, AppContext app not None, StreamJunction junction not None):
@@ -24,8 +24,9 @@ cdef class InputHandler:
         self.batches = BatchSender(self.events)
 
     def rebind(self, InputHandler other not None):
-        """Send where another handler of a stream with the same attributes sends. The lock of the app so far is held by a
-        thread that does not process any of its events."""
+        """Redirect to the stream of another handler with the same attributes.
+
+        The lock of the current app must be held by a thread that does not process any of its events."""
         self.events.bind(other.events.app, other.events.junction)
         self.batches.bind(other.events.app, other.events.junction)
 

@@ -14,21 +14,21 @@ from siddhi._core.stream.routing cimport ReceiverListC
 
 
 cdef class RowSource:
-    """Knows the rows of the current batch."""
+    """Owner of the rows of the current batch."""
 
     cdef int complete(self, EventC* event) except -1:
         return 0
 
 
 cdef class StreamFeeder:
-    """Knows who receives what it puts into a stream."""
+    """Operator that inserts into a stream and is told whether the stream has receivers."""
 
     cdef void follow(self, bint heard, BatchCallback sink, bint block_mode, bint retains) noexcept:
         pass
 
 
 cdef class TombstoneReceiver(Receiver):
-    """Stands in for a receiver that was removed during a delivery."""
+    """Replaces a receiver that was removed during a delivery."""
 
     cdef int receive(self, EventChunk* chunk) except -1:
         return 0
@@ -45,13 +45,13 @@ cdef Receiver TOMBSTONE = TombstoneReceiver()
 
 
 cdef class StreamJunction:
-    """The junction of one stream.
+    """Junction of one stream.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         id: name of the stream.
         layout: names and types of its attributes.
-        pool: of its records; made here where none is given.
+        pool: pool of its records; created if None.
     """
 
     def __init__(self, AppContext app not None, str id not None, Layout layout not None, EventPool pool=None):
@@ -70,24 +70,24 @@ cdef class StreamJunction:
         PyMem_Free(self.array)
 
     def subscribe(self, Receiver receiver not None):
-        """Add a receiver behind those there are."""
+        """Add a receiver after the present ones."""
         self.receivers.append(receiver)
         self.rebuild()
 
     def unsubscribe(self, Receiver receiver not None):
-        """Take a receiver out; unknown ones are ignored."""
+        """Remove a receiver; ignore unknown ones."""
         if receiver not in self.receivers:
             return
         if self.app.depth == 0:
             self.receivers = [other for other in self.receivers if other is not receiver]
         else:
-            # A delivery may be on its way to it, or count by places: the place stays until that has ended.
+            # A delivery may be iterating over the receivers: the entry stays until it has ended.
             self.receivers = [TOMBSTONE if other is receiver else other for other in self.receivers]
             self.retire(receiver)
         self.rebuild()
 
     cdef int retire(self, Receiver receiver) except -1:
-        """Keep a receiver that is called no more until no delivery can be on its way through it."""
+        """Keep a removed receiver alive until no delivery can be running through it."""
         if self.app.depth:
             self.retired.append(receiver)
             self.app.retired.append(self)
@@ -95,7 +95,7 @@ cdef class StreamJunction:
         return 0
 
     def tidy(self):
-        """Forget the receivers that were taken out while a delivery was on its way."""
+        """Drop the receivers that were removed during a delivery."""
         if self.retired:
             self.receivers = [other for other in self.receivers if other is not TOMBSTONE]
             self.rebuild()
@@ -121,7 +121,7 @@ cdef class StreamJunction:
 
     @property
     def counting(self):
-        """Whether `events` counts what comes."""
+        """Whether `events` counts incoming events."""
         return self.counts
 
     @counting.setter
@@ -133,12 +133,12 @@ cdef class StreamJunction:
 
     @property
     def dispatches(self):
-        """Name of the attribute by whose value events are dispatched; None where every receiver sees every event."""
+        """Name of the attribute that events are routed by; None if every receiver gets every event."""
         self.arrange()
         return None if self.dispatch is None else self.layout.names[self.dispatch.position]
 
     cdef int arrange(self) except -1:
-        """Make the lists of receivers by the value they ask for, where the plan lets some ask: all by one attribute."""
+        """Build the predicate index of the receivers, if the plan routes by an attribute."""
         cdef Receiver receiver
         if self.arranged:
             return 0
@@ -152,7 +152,7 @@ cdef class StreamJunction:
         return 0
 
     cdef int send_special(self, EventChunk* chunk) except -1:
-        """Deliver a chunk where there is something to find out, to count or to pick before."""
+        """Deliver a chunk that needs counting or routing, or whose receivers have changed."""
         cdef int i = 0, k
         cdef long long changes
         cdef Dispatch dispatch
@@ -174,7 +174,7 @@ cdef class StreamJunction:
                     return self.fail(i, chunk)
                 i += 1
                 if self.changes != changes:
-                    break                  # receivers were added or removed: the following ones are called one by one
+                    break                  # receivers were added or removed: deliver the rest one by one
             else:
                 i = self.n
         while i < self.n:
@@ -185,7 +185,7 @@ cdef class StreamJunction:
         return 0
 
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
-        """Send records, each as a chunk of its own: as one block, where that was chosen."""
+        """Send records, each as a chunk of its own; as a block if blocks are allowed."""
         if self.block_mode and not self.counts and self.app.has_room():
             if not self.arranged:
                 self.arrange()
@@ -208,7 +208,7 @@ cdef class StreamJunction:
         while i < n:
             try:
                 while i < n:
-                    self.begun += 1        # before: a row that is interrupted is not to be sent again
+                    self.begun += 1        # counted first: an interrupted row must not be sent again
                     chunk.head = events[i]
                     chunk.tail = events[i]
                     send(self, &chunk)
@@ -221,7 +221,7 @@ cdef class StreamJunction:
         return 0
 
     cdef int send_shared_block(self, EventC** events, Py_ssize_t n) except -1:
-        """Give a block to one receiver after the other; those behind one that failed with an event do not see it."""
+        """Pass a block to one receiver after the other; receivers after a failing one do not get the failed event."""
         cdef EventC* failed[MAX_BLOCK]
         cdef EventC* remaining[MAX_BLOCK]
         cdef EventC** outer = self.failed
@@ -253,7 +253,7 @@ cdef class StreamJunction:
         return m
 
     cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1:
-        """Give each receiver the events that concern it."""
+        """Pass to each receiver the events routed to it."""
         cdef Dispatch dispatch = self.dispatch
         cdef EventC* sorted[MAX_BLOCK]
         cdef EventC* remaining[MAX_BLOCK]
@@ -279,7 +279,7 @@ cdef class StreamJunction:
         return 0
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
-        """Say what happens to a block that is sent into the stream."""
+        """Report what happens to a block that is sent into the stream."""
         self.bind()
         traits.takes = self.block_mode
         traits.order_free = self.order_free
@@ -289,20 +289,20 @@ cdef class StreamJunction:
         return 0
 
     cdef int bind(self) except -1:
-        """Ask the receivers what they do with blocks, unless they were asked since the last change of the wiring."""
+        """Ask the receivers what they do with blocks, unless the wiring is unchanged since the last time."""
         cdef Receiver receiver
         cdef BlockTraits traits
         cdef bint order_free = True, retains = False, takes = len(self.receivers) == 1
         cdef uint64_t reads = 0
         if self.bound == self.app.wiring:
             return 0
-        # What holds while a cycle of streams is followed, too.
+        # Set first: this ends the recursion in a cycle of streams.
         self.bound = self.app.wiring
         self.block_mode = self.order_free = False
         self.retains = True
         self.read_mask = ~(<uint64_t> 0)
         if self.app.binding >= UNCHECKED_DEPTH:
-            self.bound = 0                          # a block needs much of the stack: further down rows go one by one
+            self.bound = 0                          # a block needs much stack: at greater depth rows go one by one
             return self.tell_feeders()
         self.app.binding += 1
         try:
@@ -329,7 +329,7 @@ cdef class StreamJunction:
         if self.app.passes_on(error):
             if is_nested(self.app.lock):
                 raise error
-            # Rows of a block have nothing to do with each other: the next ones may go as deep.
+            # Rows of a block are independent: each has the full depth limit.
             self.app.reset_depth()
         if self.failed is not NULL and self.n_failed < MAX_BLOCK:
             self.failed[self.n_failed] = event
@@ -345,7 +345,7 @@ cdef class StreamJunction:
             event = event.next
 
     cdef int check_depth(self) except -1:
-        """Check the recursion depth; a RecursionError ends the send."""
+        """Check the depth limit, see AppContext.check_depth; a refusal ends the send."""
         try:
             return self.app.check_depth(self.id)
         except BaseException:
@@ -353,8 +353,8 @@ cdef class StreamJunction:
             raise
 
     cdef int fail(self, int receiver, EventChunk* chunk) except -1:
-        """Give the exception that is set to the stream's error handling; other than Exceptions pass through, and what
-        went too deep goes on to the outermost send."""
+        """Pass the current exception to the error handling of the stream. Exceptions that are no Exception, and a
+        RecursionError of the depth limit, propagate to the outermost send."""
         self.app.depth -= 1
         (<Receiver> self.array[receiver].receiver).abort()
         try:
@@ -373,7 +373,7 @@ cdef class StreamJunction:
         except RecursionError as deeper:
             if self.app.depth or not self.app.depth_exceeded:
                 raise
-            # The way through the fault stream has no end either.
+            # The path through the fault stream may be endless as well.
             self.app.reset_depth()
             self.app.handle(deeper, self.id, make_events(chunk, self.pool, self.layout))
         return 0

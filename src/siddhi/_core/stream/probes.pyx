@@ -1,4 +1,4 @@
-"""Measuring what a receiver takes: a receiver around it, put in only while somebody wants to know."""
+"""Probes: receivers wrapped around others to measure or to stop, inserted only while needed."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -14,24 +14,24 @@ from siddhi._core.stream.junction cimport StreamJunction
 
 @cython.final
 cdef class Stopwatch:
-    """Shared by the probes of an app, whose lock guards it: the measurements of the probes inside the running one."""
+    """Time measured by probes inside the current one. Shared by the probes of an app; guarded by the app's lock."""
 
     cdef int64_t inside
 
 
 @cython.final
 cdef class LatencyProbe(Receiver):
-    """Stands in for a receiver and measures the time it takes, without that of probes further down.
+    """Wraps a receiver and measures the time it takes, without that of nested probes.
 
     Args:
-        inner: the receiver.
-        place: the junction, or the receiver of a partition, to which it is subscribed.
-        stopwatch: the app's.
+        inner: the wrapped receiver.
+        place: the junction, or receiver of a partition, that it is subscribed to.
+        stopwatch: the stopwatch of the app.
 
     Attributes:
-        chunks: chunks received; a block of rows of a batch counts as one.
-        nanoseconds: time taken, in all.
-        slowest: the longest time one of them took, ns.
+        chunks: number of chunks received; a block of rows of a batch counts as one.
+        nanoseconds: total time.
+        slowest: longest time for one chunk, ns.
     """
 
     cdef Receiver inner
@@ -47,12 +47,12 @@ cdef class LatencyProbe(Receiver):
         self.stopwatch = stopwatch
 
     def attach(self):
-        """Take the receiver's place, from zero; the app's lock is held."""
+        """Replace the receiver and reset the counters; the app's lock must be held."""
         self.chunks = self.nanoseconds = self.slowest = 0
         self.exchange(self.inner, self)
 
     def detach(self):
-        """Give the receiver its place back; the app's lock is held."""
+        """Restore the receiver; the app's lock must be held."""
         if isinstance(self.target, StreamJunction):
             (<StreamJunction> self.target).retire(self)
         self.exchange(self, self.inner)
@@ -99,16 +99,16 @@ cdef class LatencyProbe(Receiver):
         self.inner.abort()
 
 
-# --- Stopping where events enter a query: a receiver around the query's own, put in only while somebody debugs.
+# --- Breakpoints: wrapped around the entry of a query while it is debugged.
 
 @cython.final
 cdef class Breakpoint(Receiver):
-    """Stands in for the entry of a query, and calls a function before each chunk goes in.
+    """Wraps the entry of a query and calls a function before each chunk.
 
     Args:
-        inner: the entry.
-        junction: to which it is subscribed.
-        function: ``fn(events: list[Event])``; the app's error handling takes what it raises.
+        inner: the wrapped entry.
+        junction: the junction it is subscribed to.
+        function: ``fn(events: list[Event])``; its exceptions go to the app's error handling.
     """
 
     cdef Receiver inner
@@ -121,7 +121,7 @@ cdef class Breakpoint(Receiver):
         self.function = function
 
     def attach(self):
-        """Take the entry's place; the app's lock is held."""
+        """Replace the entry; the app's lock must be held."""
         self.junction.receivers = [self if receiver is self.inner else receiver for receiver in self.junction.receivers]
         self.junction.rebuild()
 

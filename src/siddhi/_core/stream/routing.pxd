@@ -1,10 +1,10 @@
-# Which receivers of a stream an event can concern at all, where many of them begin by asking for a value of one of its
-# attributes (``symbol == 'A'``): one look-up by the event's value takes the place of asking each.
+# Predicate index of a stream: the receivers that an event concerns, where many of them begin with an equality guard
+# (``symbol == 'A'``). One lookup by the event's value replaces the evaluation of each guard.
 #
-#   lists   the receivers' places in the junction, in order of subscription: first those of events that have no value
-#           that is asked for, then those of each value
+#   lists   indexes of receivers in the junction, in order of subscription: first the list for values without a guard,
+#           then one list for each guarded value
 #
-# A receiver that asks for another attribute, or for nothing, is in every list.
+# A receiver with a guard on another attribute, or without one, is in every list.
 
 from libc.stdint cimport int32_t, uint64_t
 
@@ -17,13 +17,13 @@ cdef struct ReceiverListC:
 
 cdef class Dispatch:
     cdef readonly int position           # the attribute
-    cdef readonly int n_guarded             # receivers that ask for a value of it
-    cdef int cell, word                  # of the attribute
+    cdef readonly int n_guarded          # number of receivers with a guard on it
+    cdef int cell, word                  # location of the attribute
     cdef uint64_t bit
-    cdef KeyMap values                   # the values asked for -> number of their list, less one
-    cdef ReceiverListC* lists                  # [1 + values]
-    cdef int32_t* indexes                 # what the lists point into
-    cdef int32_t* guards                  # [receivers] list of the value a receiver asks for; -1: it gets every event
+    cdef KeyMap values                   # guarded values -> index of their list - 1
+    cdef ReceiverListC* lists            # [1 + values]
+    cdef int32_t* indexes                # receiver indexes; the lists point into this array
+    cdef int32_t* guards                 # [receivers] list of the receiver's guarded value; -1: gets every event
     cdef void fill(self, int n) noexcept
     cdef void add(self, int j, int i) noexcept
     cdef int list_of(self, const EventC* event) except -1

@@ -1,4 +1,4 @@
-"""The receivers of a stream by the value they ask for."""
+"""Predicate index of a stream."""
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -13,13 +13,12 @@ _KEYS = (STRING, INT, LONG, BOOL)
 
 @cython.final
 cdef class Dispatch:
-    """Receivers by the value of one attribute.
+    """Routes events to receivers by the value of one attribute.
 
     Args:
-        layout: of the stream.
-        position: the attribute, a string, int, long or bool.
-        asked: for each receiver in order of subscription, the value it asks for, in its first condition with ``==``;
-            None for a receiver that wants to see every event.
+        layout: layout of the stream.
+        position: index of the attribute: a string, int, long or bool.
+        guards: for each receiver in order of subscription the value in its equality guard; None: it gets every event.
     """
 
     def __cinit__(self, Layout layout not None, int position, list guards not None):
@@ -28,7 +27,7 @@ cdef class Dispatch:
         cdef int i, code = layout.codes[position]
         cdef int n = <int> len(guards)
         if code not in _KEYS:
-            raise TypeError("nothing is looked up by an attribute of this type")
+            raise TypeError("events cannot be routed by an attribute of this type: expected string, int, long or bool")
         self.position = position
         self.cell = layout.cell(position)
         self.word = layout.null_word(position)
@@ -38,7 +37,7 @@ cdef class Dispatch:
         if self.guards is NULL:
             raise MemoryError
         for i in range(n):
-            value = guards[i]           # the list keeps it: the key may borrow it
+            value = guards[i]           # `guards` owns the object, so the key may borrow it
             if value is None:
                 self.guards[i] = -1
                 continue
@@ -46,7 +45,7 @@ cdef class Dispatch:
             key.bits = 0
             if code == STRING:
                 if not isinstance(value, str):
-                    raise TypeError(f"a text is asked for, not {value!r}")
+                    raise TypeError(f"the guard of a string attribute must be a string, not {value!r}")
                 key.o = <void*> value
             elif code == LONG:
                 key.l = value
@@ -61,7 +60,7 @@ cdef class Dispatch:
         self.fill(n)
 
     cdef void fill(self, int n) noexcept:
-        """Write the lists: their lengths, where they begin, then the places, each receiver in turn."""
+        """Write the lists: their lengths, their starts, then the receivers in turn."""
         cdef int i, j
         cdef int32_t* at = self.indexes
         for i in range(n):
@@ -91,7 +90,7 @@ cdef class Dispatch:
         return 1 + <int> self.values.size
 
     cdef int list_of(self, const EventC* event) except -1:
-        """Number of the list of receivers an event concerns."""
+        """Return the index of the list of receivers for an event."""
         cdef uint32_t key_id
         if event.body[self.word] & self.bit:
             return 0                       # null equals nothing
@@ -99,9 +98,9 @@ cdef class Dispatch:
         return 0 if key_id == NO_ID else 1 + <int> key_id
 
     cdef int sort_block(self, EventC** events, Py_ssize_t n, EventC** sorted, Py_ssize_t* starts) except -1:
-        """Bring the events of a block together by list, keeping their order: list i is sorted[starts[i]:starts[i + 1]].
+        """Group the events of a block by list, in order: list i is sorted[starts[i]:starts[i + 1]].
 
-        ``starts`` has room for one more than there are lists.
+        ``starts`` must have room for one more than the number of lists.
         """
         cdef int lists[MAX_BLOCK]
         cdef Py_ssize_t i, before = 0, count

@@ -1,7 +1,7 @@
-# Rows as Python gives them, read into records of one stream.
+# Parser of rows: Python values are read into records of one stream.
 #
-# A row is checked completely before anything is done with it: a refused row leaves the engine as it was. What every event
-# passes through stands here, so that the sender can inline it; rows.pyx holds the rest.
+# A row is checked completely before it is used: a refused row has no effect. Functions on the path of every event stand
+# here, so that the sender can inline them; rows.pyx holds the rest.
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
@@ -17,7 +17,7 @@ cdef extern from "Python.h":
     bint PyUnicode_CheckExact(object value)
     bint PyLong_CheckExact(object value)
 
-# Python's own conversion of a timestamp, an int of two digits, costs more than a filter query: read the digits.
+# Python's conversion of a timestamp, an int of two digits, costs more than a filter query: read the digits directly.
 cdef extern from *:
     """
     #ifndef SIDDHI_INT64
@@ -43,13 +43,13 @@ cdef class RowParser:
     cdef EventPool pool
     cdef Layout layout
     cdef TimestampCheck times
-    cdef uint8_t* codes                # the layout's
+    cdef uint8_t* codes                # of the layout
     cdef int width
     cdef int words
     cdef void bind(self, StreamJunction junction) noexcept
     cdef tuple values_of(self, row)
     cdef int refuse_width(self, tuple row) except -1
-    cdef int read_value(self, EventC* event, int position, object value) except -1      # releases the record if it fails
+    cdef int read_value(self, EventC* event, int position, object value) except -1      # releases the record on failure
     cdef int64_t time_of(self, timestamp) except? -1
     cdef int look_at(self, int64_t time) except -1
 

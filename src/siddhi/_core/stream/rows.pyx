@@ -1,4 +1,4 @@
-"""The parser of rows: Python values become records of a stream."""
+"""Parser of rows: Python values become records of a stream."""
 
 cimport cython
 
