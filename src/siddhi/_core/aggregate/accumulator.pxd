@@ -1,8 +1,8 @@
-# Accumulators: the sums, averages and counts of an operator that keeps the arguments of events instead of the events.
+# Accumulators: the sums, averages and counts of a fused window aggregate, which keeps arguments instead of events.
 #
-# The states are the aggregators' own, by group id, so that the selection reads them as ever (FrameC.type TIMER: look only).
-# What differs is how values get there: an event's arguments are computed once, when it comes (take_arguments), kept in
-# eight bytes each, added, and taken away again when it leaves.
+# The states are those of the aggregators, by group id, so the selection reads them as usual (FrameC.type TIMER: read
+# only). Only the updates differ: the arguments of an event are evaluated once when it arrives (take_arguments), kept in
+# eight bytes each, added, and removed when the event leaves.
 
 from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint64_t, uint8_t
 
@@ -27,26 +27,26 @@ cdef struct ArgumentC:
     const ExecC* x
     bint variable                  # a cell of the event
     uint8_t code                   # TypeCode of its value
-    bint real                      # kept as a double; else as an int64
+    bint real                      # kept as a double; otherwise as an int64
 
 cdef struct AccumulatorC:
     char** states                  # the aggregator's array, which may move
     uint8_t kind                   # AccumulatorKind
     bint mean                      # the value is total / count
-    int8_t argument                # position among the arguments; -1: none
+    int8_t argument                # index of the argument; -1: none
 
 cdef class Accumulators:
     cdef readonly tuple aggregators
     cdef ArgumentC* arguments
     cdef int n_arguments
-    cdef AccumulatorC* accumulators        # one per aggregator, in their order
+    cdef AccumulatorC* accumulators        # one per aggregator, in order
     cdef int n
-    cdef bint plain                # every argument is a cell: taking them cannot fail
+    cdef bint plain                        # every argument is a cell: reading them cannot fail
     cdef int adopt(self, int i, bint real) except -1
 
-    cdef uint64_t* values          # [n_arguments][MAX_BLOCK] of a block of events, where `plain`
-    cdef uint32_t* nulls           # [MAX_BLOCK] which of them are null
-    cdef int64_t* counts           # [n][MAX_BLOCK] values behind each result
+    cdef uint64_t* values          # [n_arguments][MAX_BLOCK] arguments of a block, if `plain`
+    cdef uint32_t* nulls           # [MAX_BLOCK] bit mask of null arguments
+    cdef int64_t* counts           # [n][MAX_BLOCK] number of values in each result
     cdef void take_block(self, EventC** events, Py_ssize_t n) noexcept
     cdef void add_block(self, const uint32_t* group_ids, Py_ssize_t n) noexcept
     cdef void finish_block(self, Py_ssize_t n, uint64_t** data, uint8_t** valid) noexcept

@@ -1,4 +1,4 @@
-"""Accumulators of operators that keep arguments instead of events."""
+"""Accumulators of fused window aggregates."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memset
@@ -9,11 +9,10 @@ from siddhi._core.record.event cimport LONG
 
 
 cdef class Accumulators:
-    """The measures behind aggregators.
+    """The accumulators of a selection's aggregators.
 
     Args:
-        aggregators: all of a selection, each ``sum``, ``avg`` or ``count``. Arguments that are the same cell are kept
-            once.
+        aggregators: all aggregators of a selection, each ``sum``, ``avg`` or ``count``. Equal arguments are kept once.
     """
 
     def __cinit__(self, list aggregators not None):
@@ -54,7 +53,7 @@ cdef class Accumulators:
         PyMem_Free(self.counts)
 
     cdef void take_block(self, EventC** events, Py_ssize_t n) noexcept:
-        """The arguments of a block of events, where all are plain cells."""
+        """Read the arguments of a block of events; all must be plain cells."""
         cdef const ArgumentC* argument
         cdef uint64_t* out
         cdef Py_ssize_t j
@@ -110,7 +109,7 @@ cdef class Accumulators:
                         whole.count += 1
 
     cdef void finish_block(self, Py_ssize_t n, uint64_t** data, uint8_t** valid) noexcept:
-        """Totals and counts of a block become results."""
+        """Compute the results of a block from totals and counts."""
         cdef const int64_t* counts
         cdef double* means
         cdef Py_ssize_t j
@@ -132,7 +131,7 @@ cdef class Accumulators:
                         data[m][j] = 0
 
     cdef int adopt(self, int i, bint real) except -1:
-        """The position of an aggregator's argument among those kept."""
+        """Return the index of an aggregator's argument; add it if it is new."""
         cdef Executor argument = (<SumAggregator> self.aggregators[i]).children[0]
         cdef ArgumentC* known
         cdef bint variable = argument.kind == VARIABLE

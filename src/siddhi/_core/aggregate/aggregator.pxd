@@ -1,8 +1,8 @@
 # Attribute aggregators: executors with one C state per group id (a group within a partition key; FrameC.group).
 #
-# Evaluating one updates the state with the current event (adds it when FrameC.type is CURRENT, removes it when it is
-# EXPIRED) and yields the new value. The selector owns the groups: it calls create before a group is first evaluated,
-# reset on RESET, destroy when it drops the group. States are plain structs in one array, found by index.
+# An evaluation updates the state with the current event (adds it if FrameC.type is CURRENT, removes it if EXPIRED) and
+# returns the new value. The selector owns the groups: it calls create before the first evaluation of a group, reset on
+# RESET, destroy when it drops the group. States are plain structs in one array, indexed by group id.
 
 from libc.stdint cimport uint32_t
 
@@ -17,17 +17,18 @@ cdef class Aggregator(Executor):
     cdef char* states                # [capacity] structs of `stride` bytes; Executor.c.data points at this field
     cdef Py_ssize_t stride
     cdef Py_ssize_t capacity
-    cdef bint value_optional         # `out` may be NULL: the state moves, and no value is computed from it
-    cdef bint is_safe(self) noexcept         # what it takes are numbers, or texts as they are: it can't fail
+    cdef bint value_optional         # `out` may be NULL: the state is updated and no value is computed
+    cdef bint is_safe(self) noexcept         # arguments are numbers or plain strings: updates cannot fail
     cdef int setup(self, Py_ssize_t stride) except -1
-    cdef int create(self, uint32_t group_id) except -1           # an empty state for a new or reused id
-    cdef int reset(self, uint32_t group_id) except -1            # clear the state (RESET)
-    cdef int destroy(self, uint32_t group_id) except -1          # release what the state owns
-    cdef bint is_empty(self, uint32_t group_id) noexcept         # the state holds no value: the group may be dropped
-    # An event's values fit into the state of its group (FrameC.group, NO_ID: a new one) under a limit of values.
+    cdef int create(self, uint32_t group_id) except -1           # initializes the state of a new or reused id
+    cdef int reset(self, uint32_t group_id) except -1            # clears the state (RESET)
+    cdef int destroy(self, uint32_t group_id) except -1          # releases what the state owns
+    cdef bint is_empty(self, uint32_t group_id) noexcept         # no values: the group may be dropped
+    # Whether an event's values fit into the state of its group (FrameC.group, NO_ID: a new one) under a limit of
+    # values.
     cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1
     cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1
-    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1     # the state exists already
+    cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1     # the state must exist
     cdef int check(self, uint32_t group_id) except -1            # IndexError: no such group id
 
 cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str name, Py_ssize_t stride) except -1

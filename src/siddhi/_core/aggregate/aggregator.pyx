@@ -1,4 +1,4 @@
-"""Attribute aggregators: the common object with its array of states, and the choice of the family."""
+"""Attribute aggregators: base class with the array of states, states without groups."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memcpy, memset
@@ -10,10 +10,10 @@ from siddhi._core.runtime.context cimport AppContext
 
 
 cdef class Aggregator(Executor):
-    """An executor with a state per group id. Subclasses give it functions, and replace the methods below as they need.
+    """Base class: an executor with a state per group id. Subclasses set the functions and override methods as needed.
 
-    The bytes of a state that was never created, or was destroyed, are zeros. A plain struct needs no more than that:
-    its reset is zeros, and it is written as it is.
+    The bytes of a state that was not created, or was destroyed, are zero. For a plain struct this is enough: it is
+    reset to zeros and written as it is.
     """
 
     def __dealloc__(self):
@@ -64,14 +64,14 @@ cdef class Aggregator(Executor):
         memcpy(self.states + <Py_ssize_t> group_id * self.stride, reader.take(self.stride), self.stride)
         return 0
 
-    # --- for tests and for debugging: what a selector does, one call at a time
+    # --- for tests and debugging: single steps of a selector
 
     def open(self, uint32_t group_id):
-        """Make an empty state for a group id."""
+        """Create an empty state for a group id."""
         self.create(group_id)
 
     def step(self, Layout layout not None, tuple row not None, int type, uint32_t group_id=0):
-        """Evaluate on an event of a layout, ``type`` CURRENT or EXPIRED; the value."""
+        """Evaluate on an event of a layout, ``type`` CURRENT or EXPIRED; return the value."""
         cdef EventPool pool = EventPool(layout)
         cdef EventC* event
         cdef FrameC frame
@@ -92,34 +92,34 @@ cdef class Aggregator(Executor):
             release(pool, event)
 
     def clear(self, uint32_t group_id=0):
-        """What a RESET does."""
+        """Reset a state."""
         self.check(group_id)
         self.reset(group_id)
 
     def close(self, uint32_t group_id=0):
-        """Drop the state of a group id."""
+        """Destroy the state of a group id."""
         self.check(group_id)
         self.destroy(group_id)
 
     def empty(self, uint32_t group_id=0):
-        """Whether nothing is held."""
+        """Return whether a state holds no value."""
         self.check(group_id)
         return self.is_empty(group_id)
 
     def save(self, uint32_t group_id=0):
-        """The state of a group id as bytes."""
+        """Return the state of a group id as bytes."""
         cdef SnapshotWriter writer = SnapshotWriter()
         self.check(group_id)
         self.write(group_id, writer)
         return writer.getvalue()
 
     def load(self, bytes data not None, uint32_t group_id=0):
-        """A state :meth:`save` gave, into a group id that is open and empty."""
+        """Read a state from :meth:`save` into an open and empty group id."""
         cdef SnapshotReader reader = SnapshotReader(data)
         self.check(group_id)
         self.read(group_id, reader)
         if not reader.at_end():
-            raise ValueError("snapshot is damaged: more than the state of an aggregator")
+            raise ValueError("snapshot is damaged: extra bytes after the state of an aggregator")
 
     cdef int check(self, uint32_t group_id) except -1:
         if group_id >= self.capacity:
@@ -128,7 +128,7 @@ cdef class Aggregator(Executor):
 
 
 cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str name, Py_ssize_t stride) except -1:
-    """Make a new aggregator complete: what it computes, its operands, the size of its states."""
+    """Initialize a new aggregator: function, operands and size of a state."""
     cdef Executor argument
     aggregator.c.fn = fn
     aggregator.type = type
@@ -143,14 +143,14 @@ cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str
     return aggregator.setup(stride)
 
 
-# --- States of aggregators that are not grouped: those of a selection without group by, and those in filters.
+# --- States of aggregators without groups: those of a selection without group by, and those in filters.
 
 cdef class AggregatorStates(Processor):
-    """Makes, drops, writes and reads one state per partition id for each aggregator.
+    """Creates, drops, writes and reads one state per partition id for each aggregator.
 
     Args:
-        app: the app's context.
-        aggregators: in order of evaluation.
+        app: context of the app.
+        aggregators: the aggregators, in order of evaluation.
     """
 
     def __init__(self, AppContext app not None, list aggregators not None):
@@ -200,7 +200,7 @@ cdef class AggregatorStates(Processor):
             for _ in range(n):  # no-cython-lint
                 partition = reader.get_u32()
                 if partition not in missing:
-                    raise ValueError(f"snapshot is damaged: aggregates of no partition key ({partition})")
+                    raise ValueError(f"snapshot is damaged: aggregates have an unknown partition key ({partition})")
                 missing.discard(partition)
                 self.ensure(partition)
                 for aggregator in self.aggregators:

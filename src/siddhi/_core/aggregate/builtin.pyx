@@ -4,13 +4,13 @@ from siddhi._core.aggregate.aggregator cimport Aggregator
 
 
 def make_aggregator(str native not None, tuple arguments not None, int type, bint removes=True):
-    """A built-in aggregator.
+    """Return a built-in aggregator.
 
     Args:
         native: its name, as in SiddhiQL.
         arguments: executors of its arguments.
         type: :class:`TypeCode` of the result.
-        removes: whether EXPIRED events can reach it. Without, min and max remember the extremum alone.
+        removes: whether EXPIRED events can reach it; otherwise min and max keep only the extremum.
     """
     cdef Aggregator aggregator
     if native in ("sum", "avg", "count"):

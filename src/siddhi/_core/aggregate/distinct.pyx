@@ -1,4 +1,4 @@
-"""The aggregators distinctCount and unionSet: values with the number of times each is held."""
+"""The aggregators distinctCount and unionSet: values with their multiplicities."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
@@ -17,13 +17,13 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi.errors import shown
 
 cdef struct DistinctC:
-    PyObject* values               # a KeyMap of one cell, owned; NULL until something is held
-    int64_t* counts                # [capacity] by slot of the value: how often it is held; owned
+    PyObject* values               # a KeyMap of one cell, owned; NULL while empty
+    int64_t* counts                # [capacity] multiplicity by value id; owned
     Py_ssize_t capacity
 
 cdef struct UnionC:
-    PyObject* counts               # a dict from element to how often it is held, owned; NULL until something is held
-    PyObject* result               # the set of its keys that was handed out last, owned; NULL: there is none
+    PyObject* counts               # dict from element to multiplicity, owned; NULL while empty
+    PyObject* result               # set returned last, owned; NULL: none
 
 
 # --- distinctCount: null is a value
@@ -62,7 +62,7 @@ cdef int hold(DistinctAggregator aggregator, uint32_t group, const CellC* value,
     if value_id == NO_ID:
         value_id = values.insert(value, is_null, &is_new)
         aggregator.hints[near(value.bits)] = value_id
-    # To compare objects may have run anything: the states are found anew.
+    # Comparing objects may run any code: look up the state again.
     state = <DistinctC*> aggregator.states + group
     if is_new:
         try:
@@ -76,7 +76,7 @@ cdef int hold(DistinctAggregator aggregator, uint32_t group, const CellC* value,
 
 
 cdef inline uint32_t value_id_near(DistinctAggregator aggregator, KeyMap values, const CellC* value, bint is_null) noexcept:
-    """The slot of a text that came lately as this very object; else NO_ID."""
+    """Return the value id of a text object seen recently; else NO_ID."""
     cdef uint32_t hint
     if aggregator.value_type != STRING or is_null:
         return NO_ID
@@ -106,7 +106,7 @@ cdef int remove_occurrence(DistinctAggregator aggregator, uint32_t group, const 
 
 
 cdef inline int reserve(DistinctC* state, Py_ssize_t n) except -1:
-    """Room for n counts."""
+    """Reserve n counts."""
     cdef int64_t* counts
     cdef Py_ssize_t capacity
     if n > state.capacity:
@@ -123,10 +123,10 @@ cdef class DistinctAggregator(Aggregator):
     """distinctCount."""
 
     cdef int value_type
-    cdef uint32_t hints[NEARBY]    # slots of values, by their address
+    cdef uint32_t hints[NEARBY]    # value ids, by the address of the text
 
     def most_held(self):
-        """Values of the group that has most."""
+        """Return the largest number of values of a group."""
         cdef Py_ssize_t group_id, most = 0
         cdef DistinctC* states = <DistinctC*> self.states
         for group_id in range(self.capacity):
@@ -194,7 +194,7 @@ cdef class DistinctAggregator(Aggregator):
             if values.is_live(i):
                 state.counts[i] = reader.get_i64()
                 if state.counts[i] <= 0:
-                    raise ValueError(f"snapshot is damaged: a value held {state.counts[i]} times")
+                    raise ValueError(f"snapshot is damaged: a value has the multiplicity {state.counts[i]}")
         Py_INCREF(values)
         state.values = <PyObject*> values
         return 0
@@ -217,8 +217,8 @@ cdef int union_of_sets(const ExecC* x, EventC* e, FrameC* f, void** out) except 
     cdef UnionC* state
     if f.type != TIMER:
         elements = union_argument(x, e, f)
-        # Where nobody else has it, the set handed out last becomes the next one: a new one each time would take as long
-        # as there are elements.
+        # If no one else holds the set returned last, it is updated in place: building a new one would take time
+        # proportional to its size.
         result = take_result((<UnionC**> x.data)[0] + f.group, counts)
         if f.type == CURRENT:
             add_elements(counts, elements, result)
@@ -230,7 +230,7 @@ cdef int union_of_sets(const ExecC* x, EventC* e, FrameC* f, void** out) except 
         return NULL_VALUE
     if result is None:
         result = set(counts)
-    # To compare elements may have run anything: the state is found anew.
+    # Comparing elements may run any code: look up the state again.
     state = (<UnionC**> x.data)[0] + f.group
     drop_result(state)
     Py_INCREF(result)
@@ -262,7 +262,7 @@ cdef int remove_elements(dict counts, object elements, set result) except -1:
 
 
 cdef set take_result(UnionC* state, dict counts):
-    """Return the set returned last if it has no other reference, else None. The caller owns it."""
+    """Return the set returned last if no one else holds it, else None. The caller takes the reference over."""
     cdef set result = None
     if state.result is not NULL:
         if _Py_REFCNT(state.result) == 1 and len(<set> <object> state.result) == len(counts):
@@ -297,10 +297,10 @@ cdef dict counts_of(UnionC* state):
 
 
 cdef class UnionAggregator(Aggregator):
-    """unionSet. The set it yields is one of its own for each who keeps it, and must not be changed."""
+    """unionSet. Every holder of a result has a set of its own, which must not be changed."""
 
     def most_held(self):
-        """Elements of the group that has most."""
+        """Return the largest number of elements of a group."""
         cdef Py_ssize_t group_id, most = 0
         cdef UnionC* states = <UnionC*> self.states
         for group_id in range(self.capacity):
@@ -342,14 +342,14 @@ cdef class UnionAggregator(Aggregator):
     cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
         cdef object counts = reader.get_object()
         if type(counts) is not dict or not all(type(held) is int and held > 0 for held in counts.values()):
-            raise ValueError("snapshot is damaged: no state of unionSet")
+            raise ValueError("snapshot is damaged: invalid state of unionSet")
         self.release_counts(<UnionC*> self.states + group_id)
         counts_of(<UnionC*> self.states + group_id).update(counts)
         return 0
 
 
 def make(str native not None, tuple arguments not None):
-    """``distinctCount(x)`` of anything, ``unionSet(s)`` of a set."""
+    """Return ``distinctCount(x)`` of any type or ``unionSet(s)`` of a set."""
     cdef Executor argument = arguments[0]
     cdef Aggregator aggregator
     cdef DistinctAggregator distinct
@@ -365,6 +365,6 @@ def make(str native not None, tuple arguments not None):
         distinct.value_optional = True
         aggregator = distinct
         found(aggregator, <eval_fn> count_distinct, LONG, arguments, native, sizeof(DistinctC))
-    # A function finds its object here; the pointer lives as long as the object that holds it.
+    # Functions find the aggregator here; the pointer is valid as long as the aggregator, which contains it.
     aggregator.c.value.o = <void*> aggregator
     return aggregator

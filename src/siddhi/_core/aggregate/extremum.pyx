@@ -1,12 +1,11 @@
-"""The aggregators min, max, minForever and maxForever. A null argument is skipped.
+"""The aggregators min, max, minForever and maxForever. Null arguments are skipped.
 
-min and max over events that expire keep a monotonic deque of candidates: a value that comes drops the worse ones before
-it, a value that goes removes the first equal one from the deque, if there is one. This is Siddhi's rule, and the recorded
-traces have it, also where it forgets a value that is still held: of 3, 1, 3 the first 3 is dropped by the 1, and when
-it goes it takes the second 3 along.
-Where nothing expires one value is enough. The *Forever* forms look at values that go as well, and lose none.
+min and max over expiring events keep a monotonic deque of candidates. A new value removes the worse ones before it; an
+expired value removes the first equal one, if there is one. This is Siddhi's rule, confirmed by the recorded traces,
+also where it loses a value that is still held: of 3, 1, 3 under min the 1 drops the first 3, whose expiry then removes
+the second 3. Without expiry one value is enough. The *Forever* forms also consider expired values and lose none.
 
-NaN stands above every number, so one order holds for the deque whatever comes.
+NaN is greater than every number, so the deque has a total order.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -31,15 +30,15 @@ cdef struct LeastC:
 cdef struct GreatestC:
     char unused
 
-# Which value is better is known when the app is built: a tag, so that each order has functions of its own.
+# The order is known when the app is built: a tag type generates functions for each order.
 ctypedef fused order_t:
     LeastC
     GreatestC
 
 cdef struct CandidatesC:                # candidates, best first, the older first among equals
-    void* items                    # [mask + 1] ring of the argument's type, owned; NULL until something is held
+    void* items                    # [mask + 1] ring buffer of the argument's type, owned; NULL while empty
     uint32_t mask
-    uint32_t head                  # place of the best one
+    uint32_t head                  # index of the best one
     uint32_t size
 
 cdef struct OneC:
@@ -49,10 +48,10 @@ cdef struct OneC:
 cdef enum:
     FIRST_CAPACITY = 8
     FEW = 24
-    KEPT_CAPACITY = 1024           # a reset keeps rings up to this size: batches of small groups allocate nothing
+    KEPT_CAPACITY = 1024  # a reset keeps rings up to this size, so that batches of small groups do not allocate
 
 
-# --- order; whether the least or the greatest is wanted stands in ExecC.slot
+# --- order; ExecC.slot says whether the minimum or the maximum is wanted
 
 cdef inline bint better(num a, num b, bint least) noexcept:
     if num is float or num is double:
@@ -64,7 +63,7 @@ cdef inline bint better(num a, num b, bint least) noexcept:
 
 
 cdef inline bint identical(num a, num b) noexcept:
-    """Equal as Java's boxed numbers are: NaN is itself, 0.0 is not -0.0."""
+    """Compare as Java's boxed numbers: NaN equals itself, 0.0 differs from -0.0."""
     if num is float or num is double:
         return memcmp(&a, &b, sizeof(num)) == 0 or (a != a and b != b)
     else:
@@ -103,8 +102,8 @@ cdef inline int push(CandidatesC* deque, num value, order_t* order) except -1:
 
 
 cdef inline bint may_contain(CandidatesC* deque, num value) noexcept:
-    """False where the value certainly is not in the deque. Mostly it has left long ago, and few are held: looking at
-    all of them costs less than the wrong guesses of a search."""
+    """Return False if the value is certainly not in the deque. Usually it has left long ago and few are held: comparing
+    all of them costs less than the mispredicted branches of a binary search."""
     cdef const num* items = <const num*> deque.items
     cdef uint32_t i
     cdef int seen = 0
@@ -127,7 +126,7 @@ cdef inline void remove_value(CandidatesC* deque, num value, order_t* order) noe
 
 
 cdef void remove_inside(CandidatesC* deque, num value, order_t* order) noexcept:
-    """Take out the first equal value behind the head, if there is one. The deque is sorted: binary search finds it."""
+    """Remove the first equal value after the head, if there is one, by binary search."""
     cdef num* items = <num*> deque.items
     cdef uint32_t low = 0, high = deque.size, middle, at
     while low < high:
@@ -136,7 +135,7 @@ cdef void remove_inside(CandidatesC* deque, num value, order_t* order) noexcept:
             low = middle + 1
         else:
             high = middle
-    # The two zeros are equal in order and yet not the same value.
+    # The two zeros are equal in order but are different values.
     while low < deque.size and not identical(items[(deque.head + low) & deque.mask], value):
         if better(value, items[(deque.head + low) & deque.mask], order_t is LeastC):
             return
@@ -149,7 +148,7 @@ cdef void remove_inside(CandidatesC* deque, num value, order_t* order) noexcept:
 
 
 cdef inline int step(const ExecC* x, FrameC* f, const num* value, num* out, order_t* order) except -1:
-    """Add or remove a value (NULL: none) and write the new extremum to `out`, unless `out` is NULL."""
+    """Add or remove a value (NULL: none); write the extremum unless `out` is NULL."""
     cdef CandidatesC* deque = (<CandidatesC**> x.data)[0] + f.group
     if value is NULL:
         pass
@@ -181,10 +180,11 @@ cdef int greatest_computed(const ExecC* x, EventC* e, FrameC* f, num* out) excep
     return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, <GreatestC*> NULL)
 
 
-# --- one value
+# --- a single value
 
 cdef inline void update_one(const ExecC* x, FrameC* f, num value) noexcept:
-    """What comes is considered; what goes and is the value, clears it. (A RESET follows, or nothing ever goes.)"""
+    """Consider an added value; clear the state if the removed value equals it. (Either RESET follows, or nothing
+    expires.)"""
     cdef OneC* one = (<OneC**> x.data)[0] + f.group
     if f.type == CURRENT:
         consider(one, value, x.slot)
@@ -232,10 +232,10 @@ cdef int forever_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except
     return held_one(x, f, out)
 
 
-# --- the objects
+# --- aggregators
 
 cdef class DequeAggregator(Aggregator):
-    """min or max over events that expire."""
+    """min or max over expiring events."""
 
     cdef Py_ssize_t item_size
 
@@ -277,14 +277,14 @@ cdef class DequeAggregator(Aggregator):
         self.destroy(group_id)
         while size > 0 and (deque.items is NULL or deque.mask < size - 1):
             enlarge(deque, self.item_size)
-        if size > 0:       # an empty queue may have no memory, and NULL is not for memcpy
+        if size > 0:       # an empty deque may have no memory, and memcpy must not get NULL
             memcpy(deque.items, items, size * self.item_size)
         deque.size = size
         return 0
 
 
 cdef class OneAggregator(Aggregator):
-    """min or max where nothing expires; minForever, maxForever."""
+    """min or max without expiry; minForever, maxForever."""
 
     cdef bint is_empty(self, uint32_t group_id) noexcept:
         return not (<OneC*> self.states)[group_id].held
@@ -329,7 +329,7 @@ cdef eval_fn choose(int type, ExtremumForm form, bint variable, bint least) noex
 
 
 def make(str native not None, tuple arguments not None, bint removes):
-    """``min(x)``, ``max(x)``, ``minForever(x)`` or ``maxForever(x)`` of a number."""
+    """Return ``min(x)``, ``max(x)``, ``minForever(x)`` or ``maxForever(x)`` of a number."""
     cdef Executor argument = arguments[0]
     cdef bint variable = argument.kind == VARIABLE
     cdef ExtremumForm form = FOREVER if native.endswith("Forever") else DEQUE if removes else ONE

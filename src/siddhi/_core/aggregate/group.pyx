@@ -1,4 +1,4 @@
-"""Group by: typed group keys and the life of their aggregator states."""
+"""Group by: typed group keys and the lifetime of their aggregator states."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memset
@@ -12,7 +12,7 @@ cdef enum:
 
 
 cdef class GroupWatcher(Processor):
-    """Watches groups begin and end."""
+    """Observes the begin and end of groups."""
 
     cdef int begun(self, uint32_t group_id) except -1:
         return 0
@@ -51,7 +51,7 @@ cdef uint64_t read_key(GroupBy self, EventC* event, FrameC* frame, CellC* key) n
 
 
 cdef inline int end(GroupBy self, uint32_t group_id) except -1:
-    """A group and all it holds goes."""
+    """Drop a group with its states."""
     cdef Aggregator aggregator
     for aggregator in self.aggregators:
         aggregator.destroy(group_id)
@@ -61,15 +61,15 @@ cdef inline int end(GroupBy self, uint32_t group_id) except -1:
 
 
 cdef class GroupBy:
-    """Slots of groups.
+    """Assigns group ids to events.
 
     Args:
-        layouts: the layout each key cell is read from.
-        positions: the cell's position in it.
-        slots: the event slot it is read from (-1: the current event).
-        aggregators: those with a state per group.
-        partitioned: whether groups are per partition key.
-        remembers: whether events come back as EXPIRED through the same query (sliding windows).
+        layouts: layout that each key cell is read from.
+        positions: index of the attribute in that layout.
+        slots: event slot that it is read from (-1: the current event).
+        aggregators: aggregators with a state per group.
+        partitioned: groups are separate per partition key.
+        remembers: events return as EXPIRED through the same query (sliding windows).
     """
 
     def __cinit__(self, layouts, positions, slots, list aggregators not None, bint partitioned, bint remembers):
@@ -111,7 +111,7 @@ cdef class GroupBy:
         return self.keys.size
 
     cdef uint32_t group_of(self, EventC* event, FrameC* frame) except? 0xfffffffe:
-        """Return the id of the event's group, made if it is new, and count the event in."""
+        """Return the id of the event's group; create the group if it is new, and count the event."""
         cdef CellC key[64]
         cdef uint64_t nulls = 0
         cdef uint32_t* hint
@@ -156,7 +156,7 @@ cdef class GroupBy:
         return tuple(values)
 
     def set_watcher(self, GroupWatcher watcher not None):
-        """Set the listener for groups that begin and end."""
+        """Set the observer of groups."""
         self.watcher = watcher
 
     cdef inline uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe:
@@ -175,7 +175,7 @@ cdef class GroupBy:
         return group_id
 
     cdef int begin(self, uint32_t group_id) except -1:
-        """Make the states of a new group; on failure it is in no list."""
+        """Create the states of a new group; on failure it is in no list."""
         cdef Aggregator aggregator
         cdef uint32_t* row_counts
         cdef GroupLinksC* links
@@ -233,7 +233,7 @@ cdef class GroupBy:
         return 0
 
     cdef int link(self, uint32_t group_id) except -1:
-        """Put a group into the list of its partition."""
+        """Add a group to the list of its partition."""
         cdef uint32_t partition = self.partition_of(group_id)
         self.open_partition(partition)
         self.links[group_id].previous = NO_ID
@@ -253,7 +253,7 @@ cdef class GroupBy:
             self.first[self.partition_of(group_id)] = node.next
 
     cdef int last_left(self, uint32_t group_id) except -1:
-        """A group holds nothing: if that is so when the chunk ends, it goes."""
+        """Mark an empty group: if it is still empty when the chunk ends, it is dropped."""
         cdef uint32_t* dropping
         self.row_counts[group_id] = 0
         if self.watcher is not None:
@@ -341,10 +341,10 @@ cdef class GroupBy:
         for group_id in range(self.keys.id_bound()):
             if self.keys.is_live(group_id):
                 for aggregator in self.aggregators:
-                    if group_id < aggregator.capacity:     # not so where memory ran out while the keys were read
+                    if group_id < aggregator.capacity:     # false if memory ran out while the keys were read
                         aggregator.destroy(group_id)
         self.n_dropping = 0
-        # The partition's keys were read first: those that are there are known, and no others.
+        # The keys of the partition were read first: their ids are in use, and no others.
         for partition in range(self.n_partitions):
             if self.first[partition] != NO_PARTITION:
                 self.first[partition] = NO_ID
@@ -356,7 +356,7 @@ cdef class GroupBy:
             if self.keys.is_live(group_id):
                 partition = self.partition_of(group_id)
                 if self.partitioned and (partition >= self.n_partitions or self.first[partition] == NO_PARTITION):
-                    raise ValueError(f"snapshot is damaged: a group of no partition key ({partition})")
+                    raise ValueError(f"snapshot is damaged: a group has an unknown partition key ({partition})")
                 self.begin(group_id)
                 self.row_counts[group_id] = reader.get_u32()
                 for aggregator in self.aggregators:

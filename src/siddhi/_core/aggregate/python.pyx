@@ -1,8 +1,9 @@
 """Aggregators written in Python: an object of the user's class per group id.
 
 The class has ``add(*values)``, ``remove(*values)``, ``reset()`` and ``value()``; null is None. It may have
-``is_empty()`` (whether its group may be dropped; without: when as many events were removed as added), and for snapshots
-``snapshot()`` and ``restore(state)`` with a state of built-in types (without: the attributes of the object).
+``is_empty()``, which returns whether its group may be dropped; without it, when as many events were removed as added.
+For snapshots it may have ``snapshot()`` and ``restore(state)`` with a state of built-in types; without them the
+attributes of the object are saved.
 """
 
 from cpython.object cimport PyObject
@@ -21,8 +22,8 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi.errors import shown
 
 cdef struct PythonC:
-    PyObject* object               # of the user's class, owned; NULL where the group id has not been created
-    int64_t held                   # events added and not removed
+    PyObject* object               # of the user's class, owned; NULL: the group id has not been created
+    int64_t held                   # number of events added and not removed
 
 cdef object index_of = operator.index
 
@@ -34,7 +35,7 @@ cdef class PythonAggregator(Aggregator):
 
     cdef object factory
     cdef str name
-    cdef object result             # the last value: what `out` was given stays alive until the next one
+    cdef object result             # last value: keeps what `out` refers to alive until the next one
 
     def __dealloc__(self):
         cdef Py_ssize_t group_id
@@ -51,7 +52,7 @@ cdef class PythonAggregator(Aggregator):
         return RuntimeError(f"aggregator '{self.name}' failed in {method}: {type(error).__name__}: {error}")
 
     cdef object instance(self, uint32_t group_id):
-        """The object of a group id, made where there is none."""
+        """Return the object of a group id; create it if there is none."""
         cdef PythonC* state = <PythonC*> self.states + group_id
         cdef object one
         if state.object is NULL:
@@ -59,7 +60,7 @@ cdef class PythonAggregator(Aggregator):
                 one = self.factory()
             except Exception as error:
                 raise self.failed("its constructor", error) from error
-            # The constructor may have run anything, even this.
+            # The constructor may have run any code, even this method.
             state = <PythonC*> self.states + group_id
             if state.object is NULL:
                 Py_INCREF(one)
@@ -67,7 +68,7 @@ cdef class PythonAggregator(Aggregator):
         return <object> state.object
 
     cdef object update(self, const ExecC* x, EventC* e, FrameC* f):
-        """Let the event come or go; the new value."""
+        """Add or remove the event; return the new value."""
         cdef CellC value
         cdef Executor child
         cdef Py_ssize_t i, n = len(self.children)
@@ -160,14 +161,14 @@ cdef int evaluate(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
     if value is None:
         return NULL_VALUE
     if self.type == BOOL:
-        # numpy's bool is not a bool, and says what it is by name only.
+        # numpy's bool is not a bool; it is recognised by name.
         if type(value).__name__ not in ("bool", "bool_"):
             refuse(self, value)
         return TRUE if value else FALSE
     if self.type != OBJECT and isinstance(value, bool):
         refuse(self, value)
     try:
-        # A float is not a whole number, though C would cut it to one.
+        # A float is no whole number, though C would truncate it.
         unbox(index_of(value) if self.type == INT or self.type == LONG else value, self.type, &cell)
     except (TypeError, OverflowError) as error:
         raise TypeError(
@@ -182,21 +183,21 @@ cdef int refuse(PythonAggregator self, object value) except -1:
 
 
 def make_python_aggregator(factory not None, tuple arguments not None, int type, str name not None):
-    """An aggregator of a user's class.
+    """Return an aggregator of a user's class.
 
-    Evaluation raises RuntimeError, chained to its cause, where the class fails, and TypeError where its value is not of
-    the declared type.
+    Evaluation raises RuntimeError, chained to its cause, if the class fails, and TypeError if its value is not of the
+    declared type.
 
     Args:
         factory: the class; called without arguments, once per group.
         arguments: executors of the arguments of add and remove.
         type: :class:`TypeCode` of the value.
-        name: for messages.
+        name: name of the aggregator, for messages.
     """
     cdef PythonAggregator aggregator = PythonAggregator.__new__(PythonAggregator)
     aggregator.factory = factory
     aggregator.name = name
     found(aggregator, <eval_fn> evaluate, type, arguments, f"python {name}", sizeof(PythonC))
-    # A function finds its object here; the pointer lives as long as the object that holds it.
+    # Functions find the aggregator here; the pointer is valid as long as the aggregator, which contains it.
     aggregator.c.value.o = <void*> aggregator
     return aggregator

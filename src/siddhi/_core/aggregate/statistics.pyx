@@ -25,7 +25,7 @@ cdef struct TruthC:
     int64_t false_count
 
 
-# --- stdDev: the running update of Welford, forwards and backwards
+# --- stdDev: Welford's update, in both directions
 
 cdef int deviation_var(const ExecC* x, EventC* e, FrameC* f, num* out) noexcept:
     cdef DeviationC* state = (<DeviationC**> x.data)[0] + f.group
@@ -55,7 +55,7 @@ cdef inline int value_of(const DeviationC* state, double* out) noexcept:
     if out is NULL or state.count == 0:
         return NULL_VALUE
     mean = state.squares / <double> state.count
-    # Rounding may leave the sum of squares a hair below zero.
+    # Rounding may make the sum of squares slightly negative.
     out[0] = sqrt(mean) if mean > 0 or mean != mean else 0.0
     return VALUE
 
@@ -64,7 +64,7 @@ cdef inline void add_value(DeviationC* state, double value) noexcept:
     cdef double before = state.mean
     state.count += 1
     if state.count == 0:
-        return  # it makes up for one that left before it came, which some windows let happen: as the engine has it
+        return  # compensates a value removed before it was added, which some windows allow; as in Siddhi
     state.total += value
     if state.count == 1:
         state.mean = value
@@ -134,7 +134,7 @@ cdef eval_fn choose_deviation(num* unused, bint variable) noexcept:
 
 
 def make(str native not None, tuple arguments not None):
-    """``stdDev(x)`` of a number; ``and(b)``, ``or(b)`` of a bool."""
+    """Return ``stdDev(x)`` of a number; ``and(b)``, ``or(b)`` of a bool."""
     cdef Executor argument = arguments[0]
     cdef Aggregator aggregator
     cdef eval_fn fn

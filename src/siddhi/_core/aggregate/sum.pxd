@@ -4,10 +4,10 @@ from libc.stdint cimport int64_t
 
 from siddhi._core.aggregate.aggregator cimport Aggregator
 
-# States begin with the count, so that emptiness needs no look at the type. A count is a count alone.
+# States begin with the count, so that `is_empty` does not depend on the type. A count state is a count only.
 
 cdef struct LongSumC:
-    int64_t count                  # values held
+    int64_t count                  # number of values
     int64_t total
 
 cdef struct DoubleSumC:
@@ -15,5 +15,5 @@ cdef struct DoubleSumC:
     double total
 
 cdef class SumAggregator(Aggregator):
-    cdef bint keeps_remainder           # what is left of a sum without values counts: removals need not match additions
-    cdef readonly str native       # "sum", "avg" or "count"
+    cdef bint keeps_remainder           # a nonzero sum without values is not empty: removals need not match additions
+    cdef readonly str native            # "sum", "avg" or "count"

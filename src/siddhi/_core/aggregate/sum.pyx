@@ -1,7 +1,7 @@
 """The aggregators sum, avg and count.
 
-A null argument is skipped by sum and avg, and counted by count. When the last value leaves, the result is null (0 for
-count); what rounding left in the sum stays there.
+sum and avg skip null arguments, count counts them. After the removal of the last value the result is null (0 for
+count); the rounding error left in the sum stays there.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -29,7 +29,7 @@ ctypedef fused real:
     float
     double
 
-# --- one value comes or goes; any other event type only looks
+# --- addition or removal of a value; any other event type only reads
 
 cdef inline void take_whole(LongSumC* state, FrameC* f, int64_t value) noexcept:
     if f.type == CURRENT:
@@ -49,9 +49,9 @@ cdef inline void take_real(DoubleSumC* state, FrameC* f, double value) noexcept:
         state.count -= 1
 
 
-# --- sum: of a cell of the current event, or of anything computed. `out` is typed by the argument; see the first line.
-# It is NULL where only the state matters: then nothing is computed from it.
-# A value that comes yields the total even where it only makes up for one that left before it came.
+# --- sum: of a cell of the current event, or of a computed value. `out` has the type of the argument (see the first
+# line). It is NULL if only the state is needed: then no result is computed.
+# An added value returns the total even if it only compensates a value removed before it was added.
 
 cdef int sum_whole_var(const ExecC* x, EventC* e, FrameC* f, whole* out) noexcept:
     cdef LongSumC* state = (<LongSumC**> x.data)[0] + f.group
@@ -136,7 +136,7 @@ cdef int count_events(const ExecC* x, EventC* e, FrameC* f, int64_t* out) noexce
 
 
 cdef int count_computed(const ExecC* x, EventC* e, FrameC* f, int64_t* out) except -1:
-    # The value does not matter, but an aggregator inside the argument must see the event.
+    # The value is ignored, but an aggregator inside the argument must see the event.
     cdef CellC unused
     x.left.fn(x.left, e, f, &unused)
     return count_events(x, e, f, out)
@@ -146,12 +146,12 @@ cdef class SumAggregator(Aggregator):
     """sum, avg or count; every state begins with its count."""
 
     def keep_remainder(self):
-        """Let a sum without values live on while anything is left of it (joins). To be said before events come."""
+        """Keep groups whose sum has no values but is nonzero (joins). Call it before the first event."""
         self.keeps_remainder = self.stride > <Py_ssize_t> sizeof(int64_t)
 
     cdef bint is_empty(self, uint32_t group_id) noexcept:
         cdef LongSumC* state = <LongSumC*> (self.states + <Py_ssize_t> group_id * self.stride)
-        # The rest of either kind is compared as bits; -0.0 is none.
+        # The remainder of either type is compared as bits; -0.0 counts as zero.
         return state.count == 0 and not (self.keeps_remainder and state.total << 1 != 0)
 
 
@@ -176,7 +176,7 @@ cdef eval_fn choose_avg(int type, bint variable) noexcept:
 
 
 def make(str native not None, tuple arguments not None):
-    """``sum(x)``, ``avg(x)`` of a number; ``count()``, ``count(x)`` of anything."""
+    """Return ``sum(x)``, ``avg(x)`` of a number; ``count()``, ``count(x)`` of anything."""
     cdef SumAggregator aggregator = SumAggregator.__new__(SumAggregator)
     cdef Executor argument
     aggregator.native = native

@@ -3,9 +3,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t
 
-cdef struct ExportC:             # what is exported; borrowed for the call
+cdef struct ExportC:             # data to export; borrowed for the call
     PyObject* layout
-    PyObject* owner              # keeps `data` alive: the exported arrays hold on to it
+    PyObject* owner              # owner of `data`: exported arrays keep a reference
     Py_ssize_t size
     void** data                  # as in EventBatch
     uint8_t** valid

@@ -1,6 +1,6 @@
-"""Batches as Arrow. Numbers are lent, not copied; bitmaps and texts are written out.
+"""Batches as Arrow. Numbers are exported without a copy; bitmaps and texts are written.
 
-The memory of exported structures comes from malloc, since a consumer may release them without holding the GIL.
+The memory of exported structures comes from malloc, since they may be released without the interpreter lock.
 """
 
 from cpython.object cimport PyObject
@@ -18,14 +18,14 @@ cdef extern from "Python.h":
 
 cdef const char* FORMATS[7]                             # by TypeCode
 FORMATS[:] = [b"u", b"i", b"l", b"f", b"g", b"b", b""]
-cdef int64_t MAX_SMALL_TEXT = 0x7fffffff                            # bytes that int32 offsets reach
+cdef int64_t MAX_SMALL_TEXT = 0x7fffffff                            # bytes that int32 offsets can address
 
 ctypedef fused offset_t:
     int32_t
     int64_t
 
 cdef struct NodeC:              # private data of an exported array
-    PyObject* owner             # of lent memory
+    PyObject* owner             # owner of borrowed memory
     const void* buffers[3]
     void* owned[3]              # freed with the array
 
@@ -45,7 +45,7 @@ cdef void release_schema(ArrowSchema* schema) noexcept nogil:
 
 
 cdef void drop_schema(object capsule) noexcept:
-    """The capsule's destructor: a consumer who moved the schema has left ``release`` NULL."""
+    """Destroy a capsule; a consumer that moved the schema has set ``release`` to NULL."""
     cdef ArrowSchema* schema = <ArrowSchema*> PyCapsule_GetPointer(capsule, b"arrow_schema")
     if schema.release is not NULL:
         schema.release(schema)
@@ -64,7 +64,7 @@ cdef int name_schema(ArrowSchema* schema, str name) except -1:
 
 
 cdef object export_schema(const ExportC* source):
-    """A capsule with the struct type of all columns.
+    """Return a capsule with the struct type of all columns.
 
     Raises:
         TypeError: there is a column of objects.
@@ -142,7 +142,7 @@ cdef ArrowArray* new_array(int64_t n_buffers, Py_ssize_t length) except NULL:
 
 
 cdef void* own(ArrowArray* array, int buffer, Py_ssize_t n_bytes) except NULL:
-    """Zeroed memory for one of its buffers."""
+    """Return zeroed memory for one of the array's buffers."""
     cdef NodeC* node = <NodeC*> array.private_data
     node.owned[buffer] = calloc(max(1, n_bytes), 1)
     if node.owned[buffer] is NULL:
@@ -152,10 +152,10 @@ cdef void* own(ArrowArray* array, int buffer, Py_ssize_t n_bytes) except NULL:
 
 
 cdef object export_array(const ExportC* source):
-    """A capsule with a struct array of all columns.
+    """Return a capsule with a struct array of all columns.
 
     Raises:
-        ValueError: a string can't be written as UTF-8.
+        ValueError: a string cannot be written as UTF-8.
     """
     cdef Layout layout = <Layout> source.layout
     cdef ArrowArray* root = new_array(1, source.size)
@@ -223,7 +223,7 @@ cdef int64_t text_bytes(const ExportC* source, int i) except -1:
 
 
 cdef bint has_large_text(const ExportC* source, int i) except -1:
-    """Whether int32 offsets are too small."""
+    """Return whether int32 offsets are too small."""
     if (<Layout> source.layout).codes[i] != STRING:
         return False
     return text_bytes(source, i) > MAX_SMALL_TEXT

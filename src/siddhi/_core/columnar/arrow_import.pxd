@@ -46,9 +46,9 @@ cdef class ArrowArrayOwner:
 cdef class ArrowTable:
     cdef ArrowSchemaOwner schema
     cdef list arrays                 # [ArrowArrayOwner] batches of one type, in order
-    cdef readonly bint is_struct     # a table; else a single column
-    cdef readonly list names         # of its columns
+    cdef readonly bint is_struct     # a table; otherwise a single column
+    cdef readonly list names         # column names
     cdef readonly Py_ssize_t length
-    cdef list chunks(self, Py_ssize_t position, str name)    # [ColumnChunk] of a column; -1: the table is the column
+    cdef list chunks(self, Py_ssize_t position, str name)    # [ColumnChunk] of a column; -1: the data is one column
 
 cdef ArrowTable import_arrow(object data)

@@ -1,4 +1,4 @@
-"""Arrow in, through the PyCapsule interface: no Arrow library takes part."""
+"""Import of Arrow data through the PyCapsule interface, without an Arrow library."""
 
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -39,7 +39,7 @@ cdef dict FORMATS = {
 }
 cdef dict TIME_UNITS = {"s": SECONDS, "m": MILLISECONDS, "u": MICROSECONDS, "n": NANOSECONDS}
 cdef dict UNIT_NAMES = {"s": "s", "m": "ms", "u": "us", "n": "ns"}
-# What no attribute can take, by the beginning of its format, and what to do about it.
+# Formats that no attribute accepts, by prefix, and what to do about them.
 cdef tuple REFUSED = (
     ("d:", "decimal", "cast it to float64 or int64"),
     ("tt", "time of day", "cast it to int64"),
@@ -68,13 +68,13 @@ cdef class ArrowArrayOwner:
 
 @cython.final
 cdef class ArrowTable:
-    """Batches of one type; ``names`` is empty where the type is not a struct."""
+    """Batches of one type; ``names`` is empty if the type is no struct."""
 
     cdef list chunks(self, Py_ssize_t position, str name):
-        """The pieces of a column (of the whole thing for -1).
+        """Return the pieces of a column (-1: of the whole data).
 
         Raises:
-            ValueError: of a type that no attribute can take, or torn.
+            ValueError: its type fits no attribute, or its data is damaged.
         """
         cdef ArrowSchema* schema = &self.schema.c
         cdef ArrowArrayOwner owner
@@ -89,14 +89,14 @@ cdef class ArrowTable:
             if position < 0:
                 out.append(read_array(schema, array, array.offset, array.length, owner, name))
             else:
-                # A struct may be a slice of its own: its offset and length count for its fields, too.
+                # A struct may be a slice: its offset and length apply to its fields.
                 out.append(read_array(schema, array.children[position], array.offset + array.children[position].offset,
                                       array.length, owner, name))
         return out
 
 
 cdef ColumnChunk describe(const ArrowSchema* schema, str name):
-    """A chunk of the right type without rows."""
+    """Return a chunk of the right type without rows."""
     cdef ColumnChunk chunk
     cdef int kind, unit
     cdef bint binary
@@ -114,7 +114,7 @@ cdef ColumnChunk describe(const ArrowSchema* schema, str name):
 
 cdef ColumnChunk read_array(const ArrowSchema* schema, const ArrowArray* array, Py_ssize_t offset, Py_ssize_t length,
                             object owner, str name):
-    """One array as a chunk: ``length`` rows from ``offset`` of its buffers."""
+    """Return one array as a chunk: ``length`` rows from ``offset`` of its buffers."""
     cdef ColumnChunk chunk = describe(schema, name)
     cdef const char* values
     cdef Py_ssize_t width
@@ -148,7 +148,7 @@ cdef ColumnChunk read_array(const ArrowSchema* schema, const ArrowArray* array, 
     if with_offsets:
         chunk.text = <const char*> array.buffers[2]
     elif kind == KIND_VIEWS:
-        # validity, views, the data buffers, and their sizes at the end
+        # validity, views, the data buffers, then their sizes
         chunk.buffers = array.buffers + 2
         chunk.n_buffers = array.n_buffers - 3
     elif schema.format[0] == b"e":
@@ -157,7 +157,7 @@ cdef ColumnChunk read_array(const ArrowSchema* schema, const ArrowArray* array, 
 
 
 cdef int align(ColumnChunk chunk, Py_ssize_t n_bytes) except -1:
-    """Copy values that lie where numbers must not: Arrow recommends to align buffers and does not ask for it."""
+    """Copy misaligned values: Arrow recommends alignment and does not require it."""
     cdef Memory memory = allocate(n_bytes)
     memcpy(memory.data, chunk.values, n_bytes)
     chunk.values = memory.data
@@ -182,7 +182,7 @@ cdef tuple parse_format(str form, str name):
 
 
 cdef int widen_halves(ColumnChunk chunk) except -1:
-    """Half precision becomes single precision, which holds every half."""
+    """Convert half precision to single precision, without loss."""
     cdef Memory memory = allocate(chunk.length * sizeof(float))
     cdef const uint16_t* halves = <const uint16_t*> chunk.values
     cdef float* out = <float*> memory.data
@@ -205,10 +205,10 @@ cdef int widen_halves(ColumnChunk chunk) except -1:
 
 
 cdef ArrowTable import_arrow(object data):
-    """Take over what ``data`` exports.
+    """Import the data that an object exports.
 
     Raises:
-        ValueError: the producer failed, or a record batch has rows which are null as a whole.
+        ValueError: the producer failed, or rows of a record batch are null as a whole.
     """
     cdef ArrowTable table = ArrowTable.__new__(ArrowTable)
     cdef ArrowArrayOwner owner
@@ -271,7 +271,7 @@ cdef int move_array(object capsule, ArrowArrayOwner owner) except -1:
 
 
 cdef int read_stream(object capsule, ArrowTable table) except -1:
-    """Every array of a stream. The lock of the interpreter is open meanwhile: producers may wait for threads."""
+    """Read all arrays of a stream. The interpreter lock is released meanwhile: producers may wait for threads."""
     cdef ArrowArrayStream* stream = <ArrowArrayStream*> PyCapsule_GetPointer(capsule, b"arrow_array_stream")
     cdef ArrowArrayOwner owner
     cdef ArrowSchema* schema = &table.schema.c

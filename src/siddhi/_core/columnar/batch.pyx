@@ -1,4 +1,4 @@
-"""Output columns: events collected into typed arrays, returned as numpy arrays, lists, Arrow or Python values."""
+"""Columns out: events collected in typed arrays, returned as numpy arrays, lists, Arrow or Python values."""
 
 cimport cython
 from cpython.buffer cimport (
@@ -35,13 +35,13 @@ cdef int[7] GROUPS = [1, 2, 0, 2, 0, 3, 1]     # of writers: 8 bytes, objects, 4
 cdef const char* FORMATS[7]     # of the buffer protocol, by TypeCode
 FORMATS[:] = [b"O", b"i", b"q", b"f", b"d", b"?", b"O"]
 if sizeof(long) == 8:
-    FORMATS[<int> LONG] = b"l"        # numpy's own name of int64
+    FORMATS[<int> LONG] = b"l"        # numpy's name of int64
 cdef tuple ARRAYS = ("", "i", "q", "f", "d", "B", "")     # type codes of the module array, by TypeCode
 cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
 cdef void take_column(const ColumnWriterC* writer, int group, EventC** events, Py_ssize_t n, Py_ssize_t row) noexcept:
-    """One column of events without nulls."""
+    """Copy one column of events without nulls."""
     cdef Py_ssize_t i
     cdef int cell = writer.cell
     cdef uint64_t* words = <uint64_t*> writer.data + row
@@ -60,11 +60,11 @@ cdef void take_column(const ColumnWriterC* writer, int group, EventC** events, P
             (<uint8_t*> writer.data)[row + i] = (<const CellC*> &events[i].body[cell]).i != 0
 
 
-# no_gc: its only reference is the layout, which __dealloc__ needs and a collection would have cleared by then.
+# no_gc: the only reference is the layout, which __dealloc__ needs; a collection would clear it first.
 @cython.no_gc
 @cython.final
 cdef class BatchBuilder:
-    """Collects events of one layout; :meth:`EventBatch` objects are made of its arrays without a copy."""
+    """Collects events of one layout; :meth:`EventBatch` objects take over its arrays without a copy."""
 
     def __cinit__(self, Layout layout not None):
         cdef int i, group, n = 0
@@ -95,7 +95,7 @@ cdef class BatchBuilder:
         return self.size
 
     cdef int make_columns(self) except -1:
-        """Begin with columns that hold nothing. Those there were are somebody else's by now, unless this fails."""
+        """Start with empty columns. On success the former ones belong to a batch; on failure they are kept."""
         cdef void** data = <void**> PyMem_Calloc(max(1, self.layout.width), sizeof(void*))
         cdef uint8_t** valid = <uint8_t**> PyMem_Calloc(max(1, self.layout.width), sizeof(uint8_t*))
         if data is NULL or valid is NULL:
@@ -122,7 +122,7 @@ cdef class BatchBuilder:
         return 0
 
     cdef int shrink(self) except -1:
-        """Release the unused capacity of a batch."""
+        """Free unused room before a batch takes the columns over."""
         cdef int i
         self.timestamps = <int64_t*> shrink_block(self.timestamps, self.size * sizeof(int64_t))
         for i in range(self.layout.width):
@@ -167,7 +167,7 @@ cdef class BatchBuilder:
         return 0
 
     cdef int append_block(self, EventC** events, Py_ssize_t n) except -1:
-        """The same for several, column by column."""
+        """Collect several events, column by column."""
         cdef Py_ssize_t i, row = self.size
         cdef uint64_t nulls = 0
         cdef int k
@@ -177,7 +177,7 @@ cdef class BatchBuilder:
             self.timestamps[row + i] = events[i].timestamp
             for k in range(self.words):
                 nulls |= events[i].body[k]
-        # A record may have more cells than are collected; theirs are not looked at.
+        # A record may have more cells than are collected; their null bits are ignored.
         if nulls if self.words > 1 else nulls << (64 - self.layout.width):
             for i in range(n):
                 self.append(events[i])
@@ -222,10 +222,10 @@ cdef class BatchBuilder:
             PyMem_Free(event)
 
     def take_batch(self):
-        """Everything collected so far as an :class:`EventBatch`; the builder is empty again.
+        """Return everything collected so far as an :class:`EventBatch`; the builder is empty again.
 
         Raises:
-            MemoryError: there is no memory; the builder holds what it held.
+            MemoryError: out of memory; the builder is unchanged.
         """
         return self.take()
 
@@ -282,7 +282,7 @@ cdef class BatchBuffer:
 
 
 cdef object view_of(EventBatch batch, void* values, int code):
-    """A numpy array over memory of the batch."""
+    """Return a numpy array over memory of the batch."""
     cdef BatchBuffer buffer
     import numpy
     if batch.size == 0:
@@ -296,7 +296,7 @@ cdef object view_of(EventBatch batch, void* values, int code):
     return numpy.asarray(buffer)
 
 
-# no_gc: its only reference is the layout, which __dealloc__ needs and a collection would have cleared by then.
+# no_gc: the only reference is the layout, which __dealloc__ needs; a collection would clear it first.
 @cython.no_gc
 @cython.final
 cdef class EventBatch:
@@ -366,7 +366,7 @@ cdef class EventBatch:
         return (<const uint8_t*> data)[row] != 0
 
     def __getitem__(self, name):
-        """A column as a numpy array, see the class.
+        """Return a column as a numpy array, see the class.
 
         Raises:
             KeyError: no such column.
@@ -385,7 +385,7 @@ cdef class EventBatch:
         return numpy.ma.MaskedArray(view_of(self, self.data[position], code), mask=mask, copy=False)
 
     cdef int copy_objects(self, int position, object array) except -1:
-        """Into a new array of this length, which is full of None."""
+        """Copy a column of objects into a new array of this length, which must be full of None."""
         cdef Py_buffer view
         cdef PyObject** cells
         cdef PyObject** objects = <PyObject**> self.data[position]
@@ -401,7 +401,7 @@ cdef class EventBatch:
         return 0
 
     cdef int clear_nulls(self, int position) noexcept:
-        """Give the bytes of nulls a meaning that arithmetic on the plain array survives: NaN, 0 or False."""
+        """Overwrite the bytes of nulls with NaN, 0 or False, so that arithmetic on the plain array is defined."""
         cdef int code = self.layout.codes[position]
         cdef Py_ssize_t row, width = WIDTHS[code]
         cdef const uint8_t* valid = self.valid[position]
@@ -416,7 +416,7 @@ cdef class EventBatch:
         return 0
 
     def column(self, name):
-        """A column as a list of Python values, None for null.
+        """Return a column as a list of Python values, None for null.
 
         Raises:
             KeyError: no such column.
@@ -426,18 +426,18 @@ cdef class EventBatch:
         return [self.value(position, row) for row in range(self.size)]
 
     def __iter__(self):
-        """The events' values, one tuple after another."""
+        """Iterate over the values of the events, as tuples."""
         cdef Py_ssize_t row
         cdef int i
         for row in range(self.size):
             yield tuple([self.value(i, row) for i in range(self.layout.width)])
 
     def to_pylist(self):
-        """The events' values as a list of dicts."""
+        """Return the values of the events as a list of dicts."""
         return [dict(zip(self.layout.names, row)) for row in self]
 
     def to_pydict(self):
-        """The columns as lists of Python values, by name."""
+        """Return the columns as lists of Python values, by name."""
         return {name: self.column(name) for name in self.layout.names}
 
     cdef int describe(self, ExportC* out) except -1:
@@ -449,7 +449,7 @@ cdef class EventBatch:
         return 0
 
     def __arrow_c_schema__(self):
-        """The columns' types, an Arrow struct.
+        """Return the types of the columns, an Arrow struct.
 
         Raises:
             TypeError: there is a column of objects.
@@ -459,11 +459,11 @@ cdef class EventBatch:
         return export_schema(&export)
 
     def __arrow_c_array__(self, requested_schema=None):
-        """The columns as an Arrow struct array, numbers without a copy. ``requested_schema`` is not looked at.
+        """Return the columns as an Arrow struct array, numbers without a copy. ``requested_schema`` is ignored.
 
         Raises:
             TypeError: there is a column of objects.
-            ValueError: a string can't be written as UTF-8.
+            ValueError: a string cannot be written as UTF-8.
         """
         cdef ExportC export
         self.describe(&export)
@@ -480,7 +480,7 @@ cdef class EventBatch:
         return b"" if self.size == 0 else (<const char*> values)[:self.size * width]
 
     cdef tuple packed(self, int position):
-        """A column as :func:`restore_batch` takes it. Typed arrays pickle alike on every machine."""
+        """Return a column as :func:`restore_batch` takes it. Typed arrays pickle alike on every machine."""
         cdef int code = self.layout.codes[position]
         self.clear_nulls(position)
         values = (typed_array(ARRAYS[code], self.bytes_of(self.data[position], WIDTHS[code])) if ARRAYS[code]
@@ -504,12 +504,12 @@ cdef class EventBatch:
 
 
 def restore_batch(Layout layout not None, timestamps not None, tuple columns not None):
-    """A batch as it was pickled or copied.
+    """Return a batch that was pickled or copied.
 
     Args:
         layout: names and types of the columns.
         timestamps: ms since the epoch, an array of int64.
-        columns: of each, its values, an array or a list of objects, and a byte per row: 1 for a value, 0 for null.
+        columns: for each column its values, an array or a list of objects, and a byte per row: 1 for a value, 0 for null.
 
     Raises:
         ValueError: the columns do not fit the layout, or differ in length.

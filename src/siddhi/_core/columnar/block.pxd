@@ -1,10 +1,10 @@
-# One piece of a column as it lies in memory: a typed array and an optional validity bitmap, borrowed from an owner.
-# Every kind of input is brought into this form; from here on nobody asks where a column came from.
+# A piece of a column in memory: a typed array and an optional validity bitmap, borrowed from an owner. Every kind of
+# input is brought into this form; later steps do not depend on the source of a column.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint8_t
 
 cdef enum ColumnKind:
-    KIND_NULLS           # no values at all
+    KIND_NULLS           # nulls only
     KIND_BITS            # bool, one bit each
     KIND_BYTES           # bool, one byte each
     KIND_I8
@@ -32,22 +32,22 @@ cdef enum TimeUnit:
 
 cdef class ColumnChunk:
     cdef int kind
-    cdef int unit                    # TimeUnit, where the integers are points in time
-    cdef bint binary                 # texts are plain bytes
-    cdef str type_name               # as its maker calls the type, for messages
+    cdef int unit                    # TimeUnit, if the integers are times
+    cdef bint binary                 # texts are raw bytes
+    cdef str type_name               # type name of the producer, for messages
     cdef Py_ssize_t length
-    cdef const void* values          # of the first row; KIND_BITS: of the byte where bit `bit` counts from
+    cdef const void* values          # of the first row; KIND_BITS: the byte that `bit` counts from
     cdef Py_ssize_t bit
-    cdef const uint8_t* valid        # bitmap, bit set: a value; NULL when nothing is null
-    cdef Py_ssize_t valid_bit        # where its first row stands
-    cdef bint holes                  # KIND_OBJECTS: there may be a NULL
+    cdef const uint8_t* valid        # bitmap, bit set: a value; NULL: no nulls
+    cdef Py_ssize_t valid_bit        # bit of the first row
+    cdef bint holes                  # KIND_OBJECTS: may contain NULL
     cdef bint texts                  # KIND_OBJECTS: all are str
-    cdef bint nan_is_null            # KIND_OBJECTS: where the attribute takes no NaN
+    cdef bint nan_is_null            # KIND_OBJECTS: NaN is null, if the attribute takes no NaN
     cdef const char* text
     cdef const void** buffers
     cdef Py_ssize_t n_buffers
-    cdef ColumnChunk dictionary      # not None: the integers are positions in it
-    cdef object owner                # keeps all pointers good
+    cdef ColumnChunk dictionary      # not None: the integers are indexes into it
+    cdef object owner                # keeps all pointers valid
 
 cdef inline bint has_value(const uint8_t* valid, Py_ssize_t position) noexcept:
     return (valid[position >> 3] >> (position & 7)) & 1
@@ -59,7 +59,7 @@ cdef ColumnChunk new_chunk(int kind, str type_name, Py_ssize_t length, const voi
 cdef ColumnChunk chunk_of_objects(tuple values, str type_name)
 
 cdef inline int64_t integer_at(ColumnChunk chunk, Py_ssize_t row) noexcept:
-    """An integer of any kind; a uint64 beyond int64 comes out negative."""
+    """Return an integer of any kind; a uint64 beyond int64 becomes negative."""
     cdef int kind = chunk.kind
     if kind == KIND_I64 or kind == KIND_U64:
         return (<const int64_t*> chunk.values)[row]

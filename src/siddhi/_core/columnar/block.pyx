@@ -20,7 +20,7 @@ cdef class ColumnChunk:
 
 
 cdef ColumnChunk new_chunk(int kind, str type_name, Py_ssize_t length, const void* values, object owner):
-    """A chunk without nulls."""
+    """Return a chunk without nulls."""
     cdef ColumnChunk chunk = ColumnChunk.__new__(ColumnChunk)
     chunk.kind = kind
     chunk.type_name = type_name
@@ -31,7 +31,7 @@ cdef ColumnChunk new_chunk(int kind, str type_name, Py_ssize_t length, const voi
 
 
 cdef ColumnChunk chunk_of_objects(tuple values, str type_name):
-    """Python objects, kept alive by the tuple; None is null, and so is NA of pandas."""
+    """Return a chunk of Python objects, owned by the tuple; None and pandas.NA are null."""
     cdef Py_ssize_t i, n = len(values)
     cdef Memory memory = allocate(n * sizeof(void*))
     cdef void** out = <void**> memory.data

@@ -60,7 +60,7 @@ cdef void free_block(void* block) noexcept:
 
 
 cdef void* grow_block(void* block, Py_ssize_t n_bytes) except NULL:
-    """A block with the same content and room for more."""
+    """Return a block with the same content and more room."""
     cdef void* larger
     cdef Py_ssize_t room
     if block is NULL:
@@ -75,7 +75,7 @@ cdef void* grow_block(void* block, Py_ssize_t n_bytes) except NULL:
 
 
 cdef void* shrink_block(void* block, Py_ssize_t n_bytes) noexcept:
-    """A block with the beginning of the content, and not much more room; the same block when there is no memory."""
+    """Return a block with the beginning of the content and little spare room; the same block if out of memory."""
     cdef void* smaller
     if 2 * n_bytes >= (<Py_ssize_t> 1) << header_of(block).size_class:
         return block

@@ -1,4 +1,4 @@
-"""Columns to the type of their attribute, by the rules of a single row; most are right as they lie and stay there."""
+"""Conversion of columns to the type of their attribute, by the rules of a single row. Most need no copy."""
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.object cimport PyObject
@@ -34,10 +34,10 @@ cdef int64_t LONG_MAX = 0x7fffffffffffffff
 
 
 cdef ColumnChunk convert(ColumnChunk chunk, Layout layout, int position, str name, Py_ssize_t first_row):
-    """The chunk as ``fill_cells`` takes it.
+    """Return the chunk in a form that ``fill_cells`` accepts.
 
     Raises:
-        ValueError: the column is of a wrong type, or a value is out of range; names attribute, row and value.
+        ValueError: wrong type of the column, or a value out of range; names attribute, row and value.
     """
     cdef int code = layout.codes[position]
     if chunk.dictionary is not None:
@@ -77,7 +77,7 @@ cdef int wrong_type(ColumnChunk chunk, Layout layout, int position, str name) ex
     cdef int code = layout.codes[position]
     cdef str advice = ""
     if chunk.length == 0 and chunk.kind == KIND_F64:
-        return 0    # what an empty list becomes in most libraries
+        return 0    # type of an empty list in most libraries
     if (code == INT or code == LONG) and (chunk.kind == KIND_F64 or chunk.kind == KIND_F32):
         advice = (": cast it to an integer type (integers with missing values are floats in pandas, unless they are of its "
                   "type Int64)")
@@ -93,7 +93,7 @@ cdef int out_of_range(ColumnChunk chunk, Layout layout, int position, Py_ssize_t
 # -- numbers ----------------------------------------------------------------------------------------------------------
 
 cdef Py_ssize_t find_beyond(const checked_t* values, ColumnChunk chunk, int64_t low, int64_t high) noexcept:
-    """The first row outside low..high, -1 when there is none."""
+    """Return the first row outside low..high, -1 if there is none."""
     cdef Py_ssize_t i, n = chunk.length
     cdef bint beyond = False
     for i in range(n):
@@ -134,7 +134,7 @@ cdef int check_integers(ColumnChunk chunk, Layout layout, int position, Py_ssize
 
 
 cdef int check_floats(ColumnChunk chunk, Layout layout, int position, Py_ssize_t first_row) except -1:
-    """No finite double may become an infinite float."""
+    """Refuse finite doubles that become an infinite float."""
     cdef const double* values = <const double*> chunk.values
     cdef Py_ssize_t i, n = chunk.length
     cdef float narrow
@@ -155,7 +155,7 @@ cdef int check_floats(ColumnChunk chunk, Layout layout, int position, Py_ssize_t
 # -- time -------------------------------------------------------------------------------------------------------------
 
 cdef ColumnChunk to_milliseconds(ColumnChunk chunk, str name, Py_ssize_t first_row):
-    """Points in time as int64 ms since the epoch; finer units round towards the past."""
+    """Convert times to int64 ms since the epoch; finer units round towards the past."""
     cdef Py_ssize_t i, n = chunk.length
     cdef Memory memory
     cdef int64_t* out
@@ -192,7 +192,7 @@ cdef ColumnChunk to_milliseconds(ColumnChunk chunk, str name, Py_ssize_t first_r
 # -- dictionaries of other things than text ---------------------------------------------------------------------------
 
 cdef ColumnChunk decode_values(ColumnChunk chunk, str name, Py_ssize_t first_row):
-    """A dictionary of numbers or bools, written out."""
+    """Expand a dictionary of numbers or bools."""
     cdef ColumnChunk entries = chunk.dictionary
     cdef ColumnChunk made
     cdef Py_ssize_t i, n = chunk.length, width = width_of(entries.kind)
@@ -223,7 +223,7 @@ cdef ColumnChunk decode_values(ColumnChunk chunk, str name, Py_ssize_t first_row
 
 
 cdef Py_ssize_t width_of(int kind) noexcept:
-    """Bytes of a value that is written out; a bit is written out as a byte."""
+    """Return the bytes of an expanded value; a bit expands to a byte."""
     if kind == KIND_I8 or kind == KIND_U8 or kind == KIND_BYTES or kind == KIND_BITS:
         return 1
     if kind == KIND_I16 or kind == KIND_U16:
@@ -238,7 +238,7 @@ cdef Py_ssize_t width_of(int kind) noexcept:
 # -- objects ----------------------------------------------------------------------------------------------------------
 
 cdef ColumnChunk box_values(ColumnChunk chunk, str name, Py_ssize_t first_row):
-    """Numbers, bools and points in time (ms) as Python objects, for an object attribute."""
+    """Convert numbers, bools and times (ms) to Python objects, for an object attribute."""
     cdef Py_ssize_t i, n = chunk.length
     cdef list out = []
     cdef int kind
@@ -264,7 +264,7 @@ cdef ColumnChunk box_values(ColumnChunk chunk, str name, Py_ssize_t first_row):
 
 
 cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position, Py_ssize_t first_row):
-    """Python objects: strings and objects stay, everything else becomes a typed array, as a row's values do."""
+    """Convert Python objects: strings and objects stay, all else becomes a typed array, by the rules of a row."""
     cdef PyObject** objects = <PyObject**> chunk.values
     cdef int code = layout.codes[position]
     cdef Py_ssize_t i, n = chunk.length
@@ -285,7 +285,7 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
                 raise ValueError(f"row {first_row + i}: attribute '{layout.names[position]}' (string) can't take "
                                  f"{shown(value)}: it is a {type(value).__name__}")
         return chunk
-    # One record takes every value in turn: what a row may hold is written in one place.
+    # One record takes every value in turn, so that the rules of a row are implemented once.
     scratch = allocate(sizeof(EventC) + 8 * (layout.words + layout.width))
     event = <EventC*> scratch.data
     memory = allocate_zeros(8 * n)

@@ -1,4 +1,4 @@
-"""Columns in: tables of any make become readers that fill records. Everything is checked before the first record is."""
+"""Columns in: tables of any kind become readers that fill records. Everything is checked before the first record."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -23,7 +23,7 @@ from siddhi._core.record.instant cimport INT64_MAX, INT64_MIN, TimestampCheck, c
 cdef enum:
     BLOCK = 256
 
-cdef TimestampCheck OUR_TIME = TimestampCheck("", "")      # as it is made, it expects ms of our time
+cdef TimestampCheck OUR_TIME = TimestampCheck("", "")      # a new check expects plausible times in ms
 
 
 @cython.final
@@ -43,7 +43,7 @@ cdef class ColumnReader:
         return 0
 
     cdef int seek(self, Py_ssize_t row) except -1:
-        """Make the chunk that holds a row the present one; rows are mostly asked for in order."""
+        """Select the chunk that holds a row; rows are mostly read in order."""
         if not 0 <= row < self.length:
             raise IndexError(f"row {row} of a column of {self.length} rows")
         if row < self.chunk_start:
@@ -64,14 +64,14 @@ cdef class Columns:
         return self.length
 
     def timestamp_list(self):
-        """The timestamps in ms, or None when no timestamp column was asked for."""
+        """Return the timestamps in ms, or None without a timestamp column."""
         cdef Py_ssize_t i
         if self.timestamps is NULL:
             return None
         return [self.timestamps[i] for i in range(self.length)]
 
     def to_rows(self):
-        """All rows as tuples, read through records: exactly what a query will see."""
+        """Return all rows as tuples, read through records: exactly what a query will see."""
         cdef EventPool pool = EventPool(self.layout)
         cdef EventC** events = <EventC**> PyMem_Malloc(BLOCK * sizeof(EventC*))
         cdef ColumnReader reader
@@ -99,7 +99,7 @@ cdef class Columns:
 
 
 cpdef Columns read_columns(object data, Layout layout, object timestamp):
-    """Readers for the attributes of ``layout``, found in ``data`` by name; other columns are left alone.
+    """Return readers for the attributes of ``layout``, found in ``data`` by name; other columns are ignored.
 
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, duckdb, ...), a pandas
@@ -110,7 +110,7 @@ cpdef Columns read_columns(object data, Layout layout, object timestamp):
 
     Raises:
         TypeError: ``data``, or a column of it, is of no known kind.
-        ValueError: a column is missing, of a wrong type or length, or holds a value that its attribute can't take.
+        ValueError: a column is missing, has a wrong type or length, or holds a value that does not fit its attribute.
     """
     cdef ColumnSource source = open_source(data)
     cdef Columns columns = Columns.__new__(Columns)
@@ -158,7 +158,7 @@ cdef ColumnReader open_reader(list chunks, Layout layout, int position, str name
 
 
 cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object timestamp, Py_ssize_t length) except -1:
-    """Set ``columns.timestamps``; the answer is the number of rows."""
+    """Set ``columns.timestamps``; return the number of rows."""
     cdef ColumnReader reader
     cdef ColumnChunk chunk
     cdef str name = timestamp if isinstance(timestamp, str) else "timestamp"
@@ -196,12 +196,12 @@ cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object tim
 
 
 cdef Py_ssize_t check_timestamps(Columns columns, str name, Py_ssize_t length) except -1:
-    """Refuse what is not a time; the answer is the number of rows."""
+    """Refuse invalid times; return the number of rows."""
     cdef const int64_t* times = columns.timestamps
     cdef int64_t earliest = INT64_MAX, latest = INT64_MIN
     cdef uint64_t differ = 0
     cdef Py_ssize_t i
-    # Mostly all are of our time, and so are the numbers that begin with the bits in which all agree: a loop for vectors.
+    # Usually all times are plausible, and so are the bounds given by their common leading bits: a loop that vectorizes.
     for i in range(length):
         differ |= <uint64_t> (times[i] ^ times[0])
     for i in range(6):
@@ -219,7 +219,7 @@ cdef Py_ssize_t check_timestamps(Columns columns, str name, Py_ssize_t length) e
     return length
 
 
-# --- Columns into records. Values first, null bits after them, so that a column without nulls never tests for one.
+# --- Columns into records: values first, then null bits, so that a column without nulls never tests for one.
 
 ctypedef fused source_t:
     int8_t
@@ -241,11 +241,11 @@ ctypedef fused target_t:
 
 
 cdef void spread(const source_t* values, Py_ssize_t n, EventC** events, int cell, target_t* kind) noexcept:
-    """``kind`` is only a type."""
+    """Copy values into cells; ``kind`` only selects the type."""
     cdef Py_ssize_t i
     for i in range(n):
         if target_t is float and (source_t is int64_t or source_t is uint64_t):
-            # By way of double, as a single row goes.
+            # By way of double, as for a single row.
             (<target_t*> &events[i].body[cell])[0] = <target_t> <double> values[i]
         else:
             (<target_t*> &events[i].body[cell])[0] = <target_t> values[i]
@@ -317,7 +317,7 @@ cdef void mark_nulls(const uint8_t* valid, Py_ssize_t valid_bit, Py_ssize_t n, E
 
 cdef int fill_cells(int code, ColumnChunk chunk, Py_ssize_t start, Py_ssize_t n, EventC** events, int cell, int word,
                     uint64_t bit) except -1:
-    """Cells of ``events[0:n]`` from rows ``start`` and on of a converted chunk."""
+    """Fill cells of ``events[0:n]`` from rows ``start`` on of a converted chunk."""
     cdef Py_ssize_t i
     if chunk.kind == KIND_NULLS:
         for i in range(n):

@@ -1,4 +1,4 @@
-"""Tell apart what people have their columns in. Optional libraries are recognised, never imported."""
+"""Recognise the kind of a table. Optional libraries are recognised, never imported."""
 
 cimport cython
 from libc.stdint cimport uint8_t
@@ -18,7 +18,7 @@ cdef dict NUMPY_KINDS = {
     "b1": KIND_BYTES, "i1": KIND_I8, "i2": KIND_I16, "i4": KIND_I32, "i8": KIND_I64, "u1": KIND_U8, "u2": KIND_U16,
     "u4": KIND_U32, "u8": KIND_U64, "f4": KIND_F32, "f8": KIND_F64,
 }
-cdef tuple NO_COLUMNS = (str, bytes, bytearray, Mapping)      # though they have a length and can be iterated
+cdef tuple NO_COLUMNS = (str, bytes, bytearray, Mapping)      # refused although they have a length and can be iterated
 cdef dict NUMPY_UNITS = {"s": SECONDS, "ms": MILLISECONDS, "us": MICROSECONDS, "ns": NANOSECONDS}
 
 
@@ -41,7 +41,7 @@ cdef class ArrowSource(ColumnSource):
 
 @cython.final
 cdef class KeyedSource(ColumnSource):
-    """Whatever gives a column for ``columns[name]``."""
+    """A table that returns a column for ``columns[name]``."""
 
     cdef object columns
 
@@ -52,7 +52,7 @@ cdef class KeyedSource(ColumnSource):
 
 
 cdef ColumnSource open_source(object data):
-    """The columns of a table.
+    """Return the columns of a table.
 
     Raises:
         TypeError: not a table of a known kind.
@@ -69,7 +69,7 @@ cdef ColumnSource open_source(object data):
         keyed.length = len(data)
         return keyed
     if is_a(data, pandas, "DataFrame"):
-        # Not through its Arrow export: that converts columns which nobody asked for, and needs another library.
+        # Not by its Arrow export, which converts unused columns and requires pyarrow.
         keyed.names = list(data.columns)
         keyed.length = len(data)
         return keyed
@@ -98,17 +98,17 @@ cdef ColumnSource open_source(object data):
 
 
 cdef bint is_a(object value, object module, str name) except -1:
-    """Whether a value is of a class of an optional module. Who holds such a value has imported the module; another
-    thread may just be doing so, and the class not be there yet."""
+    """Return whether a value is of a class of an optional module. The module may be partly imported by another thread,
+    so the class may be missing."""
     return isinstance(value, getattr(module, name, ()))
 
 
 cdef list chunks_of(object values, str name):
-    """One column.
+    """Return the chunks of one column.
 
     Raises:
         TypeError: not a column.
-        ValueError: of a type that no attribute can take.
+        ValueError: its type fits no attribute.
     """
     cdef ArrowTable table
     numpy = sys.modules.get("numpy")
@@ -135,7 +135,7 @@ cdef list chunks_of(object values, str name):
 
 
 cdef list chunks_of_series(object series, str name, object numpy, object pandas):
-    """A column of a data frame. NaN is a number, as everywhere; where no number is wanted, it means that one is missing."""
+    """Return the chunks of a data frame's column. NaN is a number; where no number is expected, it is null."""
     cdef object values
     cdef ColumnChunk chunk
     if is_a(series.dtype, pandas, "SparseDtype"):
@@ -149,7 +149,7 @@ cdef list chunks_of_series(object series, str name, object numpy, object pandas)
             try:
                 return chunks_of(array.__arrow_array__(), name)
             except ImportError:
-                pass    # the array can be had in Arrow's form, but not on this machine
+                pass    # the type has no Arrow form on this machine
         return [chunk_of_array(series.to_numpy(dtype=object, na_value=None), name)]
     values = series.to_numpy()
     if dtype.kind != "O":
@@ -164,7 +164,7 @@ cdef list chunks_of_series(object series, str name, object numpy, object pandas)
 
 
 cdef str column_with_nan(object data, Layout layout):
-    """The first column of pandas' floats that brings NaN to a float or double attribute; None: there is none."""
+    """Return the first pandas column with NaN for a float or double attribute; None: there is none."""
     cdef int i
     pandas = sys.modules.get("pandas")
     if pandas is None or not (is_a(data, pandas, "DataFrame") or isinstance(data, Mapping)):
@@ -180,7 +180,7 @@ cdef str column_with_nan(object data, Layout layout):
 
 
 cdef ColumnChunk chunk_of_array(object array, str name):
-    """A numpy array, as it lies where it can be."""
+    """Return a chunk of a numpy array, without a copy if possible."""
     cdef ColumnChunk chunk
     import numpy
     if array.ndim != 1:
@@ -208,7 +208,7 @@ cdef const void* address(object array) except? NULL:
 
 
 cdef ColumnChunk chunk_of_datetimes(object array, str name, object numpy):
-    """Points in time; NaT is null."""
+    """Return a chunk of times; NaT is null."""
     cdef ColumnChunk chunk
     type_name = str(array.dtype)
     unit, count = numpy.datetime_data(array.dtype)
@@ -228,7 +228,7 @@ cdef ColumnChunk chunk_of_datetimes(object array, str name, object numpy):
 
 
 cdef ColumnChunk with_mask(ColumnChunk chunk, object mask, object numpy):
-    """The same chunk; rows where the mask is true are null."""
+    """Return the chunk with nulls where the mask is true."""
     bits = numpy.packbits(~mask, bitorder="little")
     if chunk.kind == KIND_OBJECTS:
         values = [None if null else value for null, value in zip(mask, chunk.owner[1])]

@@ -1,4 +1,4 @@
-# Texts in: strings, views and dictionaries become arrays of Python objects, one object per distinct value nearby.
+# Texts in: strings, views and dictionaries become arrays of Python objects; repeated values share an object.
 
 from siddhi._core.columnar.block cimport ColumnChunk
 

@@ -1,4 +1,4 @@
-"""Texts as Python objects. Streams repeat themselves (symbols, hosts): a value met a moment ago is not made again."""
+"""Texts as Python objects. Stream values repeat (symbols, hosts): recent objects are reused."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -18,7 +18,7 @@ from siddhi._core.columnar.buffer cimport Memory, allocate
 
 cdef enum:
     CACHE_SLOTS = 1024          # a power of two; 24 bytes each
-    LONGEST_CACHED = 256        # bytes: comparing longer texts costs as much as making them
+    LONGEST_CACHED = 256        # bytes: comparing longer texts costs as much as creating them
 
 ctypedef fused index_t:
     int8_t
@@ -32,7 +32,7 @@ ctypedef fused index_t:
 
 cdef struct ViewC:              # Arrow's string view
     int32_t size
-    char prefix[4]              # texts of up to 12 bytes start here and go on to the end
+    char prefix[4]              # texts of up to 12 bytes are stored from here on
     int32_t buffer
     int32_t offset
 
@@ -47,7 +47,7 @@ cdef object intern = sys.intern
 
 @cython.final
 cdef class TextMaker:
-    """Makes the objects of one chunk and owns them; a direct-mapped cache finds those it has made lately."""
+    """Creates and owns the objects of one chunk; a direct-mapped cache finds recent ones."""
 
     cdef list made
     cdef SlotC* slots
@@ -65,14 +65,14 @@ cdef class TextMaker:
         PyMem_Free(self.slots)
 
     cdef int remember(self) except -1:
-        """Start the cache; without it only ``make`` may be called."""
+        """Enable the cache; without it only ``make`` may be called."""
         self.slots = <SlotC*> PyMem_Calloc(CACHE_SLOTS, sizeof(SlotC))
         if self.slots is NULL:
             raise MemoryError
         return 0
 
     cdef PyObject* make(self, const char* data, Py_ssize_t size, Py_ssize_t row) except NULL:
-        """A new object, owned by ``made``."""
+        """Return a new object, owned by ``made``."""
         try:
             text = PyBytes_FromStringAndSize(data, size) if self.binary else PyUnicode_DecodeUTF8(data, size, NULL)
         except UnicodeDecodeError as error:
@@ -82,14 +82,14 @@ cdef class TextMaker:
         return <PyObject*> text
 
     cdef PyObject* make_shared(self, const char* data, Py_ssize_t size, Py_ssize_t row) except NULL:
-        """As make(), but a text is interned: the same object in every batch, so that groups know it by its address."""
+        """Like make(), but intern the text: it is the same object in every batch, so groups recognise its address."""
         self.make(data, size, row)
         if not self.binary:
             self.made[len(self.made) - 1] = intern(self.made[len(self.made) - 1])
         return <PyObject*> self.made[len(self.made) - 1]
 
     cdef inline PyObject* text(self, const char* data, Py_ssize_t size, Py_ssize_t row) except NULL:
-        """The object of these bytes, borrowed."""
+        """Return the object of these bytes, borrowed."""
         cdef SlotC* slot
         cdef uint64_t head = 0, tail = 0
         cdef uint32_t half = 0
@@ -121,9 +121,9 @@ cdef int torn(str name, Py_ssize_t row) except -1:
 
 
 cdef inline bint locate(ColumnChunk chunk, Py_ssize_t position, const char** data, Py_ssize_t* size) noexcept:
-    """Where the bytes of a text are; False when its offsets can't be right.
+    """Locate the bytes of a text; return False if its offsets are invalid.
 
-    Arrow does not say how long a text buffer is, so offsets beyond its end can't be seen.
+    Arrow does not store the length of a text buffer, so offsets beyond its end cannot be detected.
     """
     cdef const int32_t* small
     cdef const int64_t* large
@@ -150,7 +150,7 @@ cdef inline bint locate(ColumnChunk chunk, Py_ssize_t position, const char** dat
 
 
 cdef ColumnChunk decode_text(ColumnChunk chunk, str name, Py_ssize_t first_row):
-    """The texts of a chunk as objects.
+    """Return the texts of a chunk as objects.
 
     Raises:
         ValueError: not UTF-8, or offsets out of bounds; names row and column.
@@ -181,7 +181,7 @@ cdef ColumnChunk chunk_of_texts(ColumnChunk source, Memory memory, TextMaker mak
 
 
 cdef PyObject* decode_entry(ColumnChunk entries, TextMaker maker, Py_ssize_t entry, Py_ssize_t row) except? NULL:
-    """One value of a dictionary, NULL for null."""
+    """Return one value of a dictionary, NULL for null."""
     cdef const char* data = NULL
     cdef Py_ssize_t size = 0
     if entries.valid is not NULL and not has_value(entries.valid, entries.valid_bit + entry):
@@ -193,7 +193,7 @@ cdef PyObject* decode_entry(ColumnChunk entries, TextMaker maker, Py_ssize_t ent
 
 cdef int decode_indices(ColumnChunk chunk, TextMaker maker, const index_t* indices, PyObject** known,
                         PyObject** out) except -1:
-    """Entries are made when a row first needs them: a slice may carry a dictionary much longer than itself."""
+    """Create entries when a row first needs them: a slice may have a dictionary much longer than itself."""
     cdef Py_ssize_t i, n = chunk.length
     cdef uint64_t index, size = chunk.dictionary.length
     cdef const uint8_t* valid = chunk.valid
@@ -214,7 +214,7 @@ cdef int decode_indices(ColumnChunk chunk, TextMaker maker, const index_t* indic
 
 
 cdef ColumnChunk decode_dictionary(ColumnChunk chunk, str name, Py_ssize_t first_row):
-    """The texts of a dictionary-encoded chunk as objects, one for each entry in use.
+    """Return the texts of a dictionary-encoded chunk as objects, one for each used entry.
 
     Raises:
         ValueError: not UTF-8, or an index out of bounds; names row and column.

@@ -1,4 +1,4 @@
-# Sending from outside the engine: the way from a caller's thread into a stream, under the app's lock.
+# Sending from outside the engine: from a caller's thread into a stream, under the app's lock.
 
 from libc.stdint cimport int64_t
 
@@ -30,7 +30,7 @@ cdef inline int enter(EventSender sender) except -1:
     return 0 if lock is sender.app.lock else sender.follow(lock)
 
 cdef inline int send_row(EventSender sender, row, int64_t time, bint stamped) except -1:
-    """Send a row as one event. `stamped`: its sender gave the time, which moves the clock in playback."""
+    """Send a row as one event. `stamped`: the caller gave the time, which moves the clock in playback."""
     cdef EventC* event
     cdef EventChunk chunk
     cdef AppContext app

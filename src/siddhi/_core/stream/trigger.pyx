@@ -1,4 +1,4 @@
-"""Triggers: streams that the clock sends into."""
+"""Triggers: streams that are driven by the clock."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
@@ -13,19 +13,19 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.stream.junction cimport StreamJunction, send
 
 cdef enum:
-    NOT_ORDERED = -1               # of Trigger.due: the app has not started, or nothing is left to come
-    CRON_MS = 1000                 # ticks of a cron text are no closer to each other
+    NOT_ORDERED = -1               # of Trigger.due: the app has not started, or no tick is left
+    CRON_MS = 1000                 # minimum distance between ticks of a cron expression
     FIRST_INSTANT = 0              # in playback, before the clock is known: time begins with the first event
 
 
 cdef class Trigger(Processor):
-    """Sends the app's time into a stream of one long attribute. Subclasses say when.
+    """Sends the app's time into a stream of one long attribute. Subclasses define when.
 
     Each firing sends one event whose timestamp and value are the app's clock in ms.
 
     Args:
-        app: the app's context.
-        junction: of the stream.
+        app: context of the app.
+        junction: junction of the stream.
     """
 
     cdef StreamJunction junction
@@ -37,12 +37,12 @@ cdef class Trigger(Processor):
         self.due = NOT_ORDERED
 
     def start(self):
-        """The app starts."""
+        """Schedule the first tick when the app starts."""
         if self.due == NOT_ORDERED:
             self.begin()
 
     def await_first_instant(self):
-        """Playback begins in an app that runs: count from the first event instead of the start."""
+        """Restart when playback begins in a running app: count from the first event."""
         self.begin()
 
     cdef int begin(self) except -1:
@@ -51,7 +51,7 @@ cdef class Trigger(Processor):
         return self.order(self.following(now_ms(&self.app.frame)))
 
     cdef int64_t following(self, int64_t time) except? -1:
-        """When the trigger is due next, after a time; NOT_ORDERED: never."""
+        """Return the next due time after a time; NOT_ORDERED: never."""
         return NOT_ORDERED
 
     cdef int order(self, int64_t due) except -1:
@@ -62,7 +62,7 @@ cdef class Trigger(Processor):
         if when != self.due:
             return 0
         try:
-            # Ordered before what follows from this one: a failing reader must not stop the trigger.
+            # Schedule the next tick first: a failing reader must not stop the trigger.
             self.order(self.following(now_ms(&self.app.frame) if when == FIRST_INSTANT else when))
         except KeyboardInterrupt:
             self.order(when)           # it is still due
@@ -102,11 +102,11 @@ cdef class Trigger(Processor):
         return 0
 
     cdef int64_t possible(self, int64_t due) except? -1:
-        """A time from a snapshot, if it can be one."""
+        """Check a time from a snapshot."""
         return due
 
     cdef int64_t catch_up(self, int64_t due, int64_t now) except? -1:
-        """The first time after now; those missed while the app did not run are not made up for."""
+        """Return the first due time after `now`; ticks missed while the app was down are skipped."""
         return self.following(now)
 
 
@@ -122,7 +122,7 @@ cdef class StartTrigger(Trigger):
             self.fire()
 
     def await_first_instant(self):
-        """It has fired, and does so once."""
+        """Do nothing: the trigger fires once, and has fired."""
 
     cdef int read(self, SnapshotReader reader) except -1:
         reader.get_i64()
@@ -148,7 +148,7 @@ cdef class PeriodicTrigger(Trigger):
 
     cdef int64_t possible(self, int64_t due) except? -1:
         if due < NOT_ORDERED:
-            raise ValueError("snapshot is damaged: a trigger is due at no time")
+            raise ValueError("snapshot is damaged: a trigger has an invalid due time")
         return due if due <= FIRST_INSTANT else restored_tick(self.app, due, self.period)
 
     cdef int64_t catch_up(self, int64_t due, int64_t now) except? -1:
@@ -157,18 +157,18 @@ cdef class PeriodicTrigger(Trigger):
 
 @cython.final
 cdef class CronTrigger(Trigger):
-    """``at '<cron>'``: at the times a calendar names.
+    """``at '<cron>'``: fires at the times of a cron expression.
 
     Args:
-        text: the cron text, for messages.
-        calendar: has ``next_after(time)``, the first of them after a time, or None where none is left, and
-            ``before_last(n, until)``, a time after which come the last n of those up to a time. All in ms.
+        text: the cron expression, for messages.
+        calendar: has ``next_after(time)``, which returns the next tick after a time or None, and ``before_last(n, until)``,
+            which returns a time followed by exactly the last n ticks up to `until`. All in ms.
     """
 
     cdef str text
     cdef object calendar
-    cdef int64_t goal              # of the move of the clock that `bound` belongs to
-    cdef int64_t bound             # the last ticks that are run of it come after this time
+    cdef int64_t goal              # target of the clock move that `bound` belongs to
+    cdef int64_t bound             # ticks of that move up to this time are skipped
 
     def __init__(self, AppContext app not None, StreamJunction junction not None, str text not None, calendar not None):
         Trigger.__init__(self, app, junction)
