@@ -1,4 +1,4 @@
-"""Incremental aggregations: what takes events in and rolls rows up."""
+"""Incremental aggregations: folding of events and roll-up of rows."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -45,8 +45,8 @@ cdef class Rows:
     """Rows by bucket and group.
 
     Args:
-        pool: of the rows.
-        types: of the parts of the key: the bucket, then the group.
+        pool: pool of the rows.
+        types: types of the key: the bucket, then the group.
     """
 
     def __init__(self, EventPool pool not None, types):
@@ -61,7 +61,7 @@ cdef class Rows:
         PyMem_Free(self.rows)
 
     cdef uint32_t id_of(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe:
-        """The slot of a key. Where it is new its row is still to be put there, before anything else happens."""
+        """Return the row id of a key. The caller must store the row of a new key before anything else happens."""
         cdef Py_ssize_t capacity
         cdef EventC** rows
         if self.keys.size == self.capacity:
@@ -86,10 +86,10 @@ cdef class Level:
     """The rows of one bucket length.
 
     Args:
-        length: of the buckets.
-        rows: the table of the rows of buckets that are over, or a store of them.
-        pool: of the rows.
-        types: of the parts of the rows' keys.
+        length: bucket length.
+        rows: table or store of the rows of completed buckets.
+        pool: pool of the rows.
+        types: types of the rows' keys.
     """
 
     def __init__(self, int length, rows not None, EventPool pool not None, types):
@@ -103,25 +103,25 @@ cdef class Level:
 
     @property
     def running_rows(self):
-        """Rows of the current bucket."""
+        """Number of rows of the current bucket."""
         return self.running.keys.size
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class Aggregation(Processor):
-    """Takes the events of one stream in.
+    """Folds the events of one stream into rows.
 
     Args:
-        app: the app's context.
-        id: of the aggregation.
-        fold: how rows are made.
+        app: context of the app.
+        id: name of the aggregation.
+        fold: computation of rows.
         tables: (length, table or store) of each level, finest first.
-        calendar: where buckets begin and end.
-        by: the time of an event, long or string; None: the app's clock.
+        calendar: boundaries of buckets.
+        by: executor of the time of an event, long or string; None: the app's clock.
         group: executor of each attribute to group by.
-        first_group: position of the first of them in the rows; the values before it identify the bucket of a row.
-        shared: stores hold the rows of several nodes.
+        first_group: position of the first group attribute in the rows; the attribute before it determines a row's bucket.
+        shared: stores hold rows of several nodes.
     """
 
     def __init__(self, AppContext app not None, str id not None, Fold fold not None, tables, Calendar calendar not None,
@@ -223,9 +223,9 @@ cdef class Aggregation(Processor):
         return 0
 
     cdef int64_t time_of(self, EventC* event) except? -1:
-        """The time that `by` names."""
+        """Return the event time given by `by`."""
         if event.body[self.by.c.word] & self.by.c.bit:
-            raise ValueError(f"aggregation '{self.id}': the time of an event can't be null")
+            raise ValueError(f"aggregation '{self.id}': the time of an event must not be null")
         if self.by_text:
             return time_of_text(<str> <PyObject*> event.body[self.by.c.cell])
         if not is_instant((<CellC*> &event.body[self.by.c.cell]).l):
@@ -233,13 +233,13 @@ cdef class Aggregation(Processor):
         return (<CellC*> &event.body[self.by.c.cell]).l
 
     cdef inline int64_t bucket_of(self, Level level, int64_t time) except? -1:
-        """Start of the bucket of a level that holds a time."""
+        """Return the start of a level's bucket that contains a time."""
         if not level.known_start <= time < level.known_end:
             self.calendar.bounds(level.length, time, &level.known_start, &level.known_end)
         return level.known_start
 
     cdef EventC* row_for(self, EventC* event, int64_t bucket) except NULL:
-        """The running row of the finest level that an event belongs to."""
+        """Return the running row of the finest level for an event; create it if needed."""
         cdef CellC key[MAX_WIDTH]
         cdef Rows running = self.finest.running
         cdef uint64_t nulls = 0, hash = <uint64_t> bucket * GOLDEN
@@ -282,7 +282,7 @@ cdef class Aggregation(Processor):
         cdef EventC* row = acquire(self.fold.pool)
         row.timestamp = bucket
         memset(row.body, 0, 8 * layout.words)
-        # With `by` the first time is that of the roll-up; the second, which stands before the group, is the bucket.
+        # With `by` the first time is that of the roll-up; the second, before the group, is the bucket.
         (<CellC*> &row.body[layout.words]).l = self.finest.start
         (<CellC*> &row.body[self.time_cell]).l = bucket
         for i in range(self.n_groups):
@@ -299,17 +299,17 @@ cdef class Aggregation(Processor):
             raise
         return row
 
-    # --- rolling up
+    # --- roll-up
 
     cdef int roll(self, int64_t now) except -1:
-        """Hand on the rows of every bucket that is over, and open those that hold this time."""
+        """Roll up all completed buckets, and open those that contain this time."""
         cdef Level level
         cdef int i, n = len(self.levels)
         for i in range(n):
             level = <Level> self.levels[i]
             if level.table is not None and level.table.searching:
-                # A condition over the table is at work further up the stack: it must not change. The next event or
-                # timer comes back to this.
+                # A condition over the table is being evaluated further up the stack: it must not change. The next event
+                # or timer tries again.
                 return 0
         if self.replaying:
             roll_anew(self, now)
@@ -318,7 +318,7 @@ cdef class Aggregation(Processor):
         for i in range(n):
             level = <Level> self.levels[i]
             if now < level.end:
-                # A coarser one may be over all the same: after a restart it is where the app before has left it.
+                # A coarser bucket may be over nevertheless: after a restart it is where the previous run left it.
                 continue
             if level.running.keys.size:
                 self.flush(level, <Level> self.levels[i + 1] if i + 1 < n else None)
@@ -326,7 +326,7 @@ cdef class Aggregation(Processor):
         return 0
 
     cdef int flush(self, Level level, Level coarser) except -1:
-        """Merge the running rows into the next level and give them to the table."""
+        """Merge the running rows into the next level and store them in the table."""
         cdef uint32_t row_id
         cdef EventC* row
         cdef Rows running = level.running
@@ -334,7 +334,7 @@ cdef class Aggregation(Processor):
             self.purge.note_rows()
         self.stamp(level)
         if level.store is not None:
-            # First, because it may fail: then nothing has happened.
+            # Written first, because it may fail: then nothing has changed.
             self.write_to_store(level)
         for row_id in range(running.keys.id_bound()):
             row = running.rows[row_id]
@@ -354,7 +354,7 @@ cdef class Aggregation(Processor):
         return 0
 
     cdef void stamp(self, Level level) noexcept:
-        """Write the time of the roll-up into the running rows, where it is not that of their bucket."""
+        """Write the time of the roll-up into the running rows, if it differs from their bucket."""
         cdef uint32_t row_id
         cdef Rows running = level.running
         cdef int first = self.fold.pool.layout.words
@@ -363,7 +363,7 @@ cdef class Aggregation(Processor):
                 (<CellC*> &running.rows[row_id].body[first]).l = level.start
 
     cdef int write_to_store(self, Level level) except -1:
-        """Give the running rows to a store."""
+        """Write the running rows to a store."""
         cdef uint32_t row_id
         cdef Rows running = level.running
         cdef int first = self.fold.pool.layout.words
@@ -373,7 +373,7 @@ cdef class Aggregation(Processor):
         return 0
 
     cdef int prepare(self, bint has_event=False) except -1:
-        """Know what stores hold, before rows are read or rolled up."""
+        """Initialize the levels from stores before rows are read or rolled up."""
         if self.unprepared:
             start_from_store(self, now_ms(&self.app.frame), has_event)
         elif self.resumed:
@@ -393,7 +393,7 @@ cdef class Aggregation(Processor):
         return nulls
 
     cdef int merge_into(self, Rows rows, int64_t bucket, EventC* row) except -1:
-        """Merge a row into those of another level, or of an answer. What somebody else has, too, is copied before."""
+        """Merge a row into the rows of another level or of a result. A row with another owner is copied first."""
         cdef CellC key[MAX_WIDTH]
         cdef bint is_new = False
         cdef uint64_t nulls = self.key_of(row, bucket, key)
@@ -411,17 +411,17 @@ cdef class Aggregation(Processor):
             return 0
         return self.fold.merge(rows.rows[row_id], row)
 
-    # --- time
+    # --- timers
 
     cdef int order(self) except -1:
-        """Be woken at the end of the finest bucket that has rows."""
+        """Schedule a timer at the end of the finest bucket that has rows."""
         cdef Level level
         cdef int64_t when = NOT_ORDERED
         for level in self.levels:
             if level.running.keys.size and (when == NOT_ORDERED or level.end < when):
                 when = level.end
         if when != NOT_ORDERED and when <= now_ms(&self.app.frame):
-            # The roll-up was put off: come back when time has passed.
+            # The roll-up was postponed: try again when time has advanced.
             when = now_ms(&self.app.frame) + 1
         if when != NOT_ORDERED and (self.due == NOT_ORDERED or when < self.due):
             self.due = when
@@ -439,16 +439,16 @@ cdef class Aggregation(Processor):
         return self.order()
 
     cdef bint is_idle(self, uint32_t partition) noexcept:
-        # Rows of coarser buckets are shown before they are rolled up, too.
+        # Rows of coarser buckets are visible before they are rolled up, too.
         return True
 
     # --- state
 
     def settle(self):
-        """Amid a replay, as the app ends: store what is replayed so far in coarser rows, too.
+        """Store the coarser rows replayed so far, when the app ends during a replay.
 
         Raises:
-            Exception: what the store raised.
+            Exception: raised by the store.
         """
         cdef Level level
         lock_app(self.app.lock)
@@ -469,7 +469,7 @@ cdef class Aggregation(Processor):
         for i in range(len(self.levels)):
             level = <Level> self.levels[i]
             if is_new:
-                # Nothing but what is stored.
+                # Stored rows only.
                 running, start, end = Rows(self.fold.pool, level.running.keys.types), 0, 0
             elif self.stash is None:
                 running, start, end = level.running, level.start, level.end
@@ -507,6 +507,6 @@ cdef class Aggregation(Processor):
             level.start, level.end = start, end
             level.standing = None
         if self.resumed and self.finest.end == 0:
-            # Nothing had come in by then: what is at work is what stores say.
+            # There were no events at the snapshot: running rows come from stores.
             self.unprepared, self.resumed = True, False
         return self.order()

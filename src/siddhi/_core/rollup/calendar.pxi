@@ -1,4 +1,4 @@
-# Buckets of time and time as text.
+# Calendar: buckets of time, and times as text.
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
@@ -14,7 +14,7 @@ cdef enum:
 
 @cython.final
 cdef class Calendar:
-    """Where buckets begin and end.
+    """Computes the boundaries of buckets.
 
     Args:
         bounds_in_zone: fn(length, time in ms) -> (start, end) of the bucket of an hour or more; None: GMT.
@@ -24,7 +24,7 @@ cdef class Calendar:
         self.bounds_in_zone = bounds_in_zone
 
     cdef int bounds(self, int length, int64_t time, int64_t* start, int64_t* end) except -1:
-        """The bucket [start, end) that holds a time, in ms."""
+        """Compute the bucket [start, end) that contains a time, in ms."""
         cdef int64_t size
         if length >= HOUR and self.bounds_in_zone is not None:
             start[0], end[0] = self.bounds_in_zone(length, time)
@@ -40,7 +40,7 @@ cdef class Calendar:
         return 0
 
     def bucket(self, int length, int64_t time):
-        """Start and end (ms) of the bucket that holds a time."""
+        """Return start and end (ms) of the bucket that contains a time."""
         cdef int64_t start = 0, end = 0
         self.bounds(length, time, &start, &end)
         return start, end
@@ -52,7 +52,7 @@ cdef inline int64_t floor_mod(int64_t value, int64_t size) noexcept:
 
 
 cdef void month_bounds(int64_t time, bint whole_year, int64_t* start, int64_t* end) noexcept:
-    """The month or year of a time, by the proleptic Gregorian calendar whose years begin in March."""
+    """Compute the month or year of a time in the proleptic Gregorian calendar, with years that begin in March."""
     cdef int64_t days = (time - floor_mod(time, DAY_MS)) // DAY_MS + 719468
     cdef int64_t era = (days if days >= 0 else days - 146096) // 146097
     cdef int64_t of_era = days - era * 146097
@@ -70,7 +70,7 @@ cdef void month_bounds(int64_t time, bint whole_year, int64_t* start, int64_t* e
 
 
 cdef int64_t days_of(int64_t year, int month, int day) noexcept:
-    """Days since the epoch of a date."""
+    """Return the days from the epoch to a date."""
     cdef int64_t y = year - (1 if month <= 2 else 0)
     cdef int64_t era = (y if y >= 0 else y - 399) // 400
     cdef int64_t year_of_era = y - era * 400
@@ -79,7 +79,7 @@ cdef int64_t days_of(int64_t year, int month, int day) noexcept:
 
 
 cdef int number_at(const char* text, int at, int n) noexcept:
-    """The number of n digits at a place, or -1."""
+    """Return the number of n digits at an index, or -1."""
     cdef int i, value = 0
     for i in range(at, at + n):
         if not c'0' <= text[i] <= c'9':
@@ -89,7 +89,7 @@ cdef int number_at(const char* text, int at, int n) noexcept:
 
 
 cdef int64_t time_of_text(str text) except? -1:
-    """Return the time (ms) of ``yyyy-MM-dd HH:mm:ss``, in GMT or with an offset such as ``+02:00`` after it."""
+    """Return the time (ms) of ``yyyy-MM-dd HH:mm:ss``, in GMT or with an offset ``+HH:mm`` after it."""
     cdef Py_ssize_t n = 0
     cdef const char* at = PyUnicode_AsUTF8AndSize(text, &n)
     cdef int year, month, day, hour, minute, second, offset = 0, hours, minutes
@@ -117,5 +117,5 @@ cdef int64_t time_of_text(str text) except? -1:
 
 
 def parse_time_text(str text not None):
-    """The time in ms since the epoch that ``yyyy-MM-dd HH:mm:ss[ +HH:mm]`` names; ValueError for anything else."""
+    """Return the time in ms since the epoch of ``yyyy-MM-dd HH:mm:ss[ +HH:mm]``; ValueError for any other text."""
     return time_of_text(text)

@@ -1,16 +1,16 @@
-# Rows of aggregations: taking events in, merging, computing answers.
+# Rows of aggregations: folding events, merging rows, computing results.
 
-cdef object NAN = float("nan")         # one object for all, so that a set holds it once
+cdef object NAN = float("nan")         # a single object, so that a set contains it once
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class Fold:
-    """How rows of one layout are made of events.
+    """Computes rows of one layout from events.
 
     Args:
-        pool: of the rows.
-        answers: pool of the answers: the time of the bucket, then one cell per finish.
+        pool: pool of the rows.
+        answers: pool of the results: the time of the bucket, then one cell per finish.
         folds: (kind, executor of the argument or None, first position in the row) of each base value.
         finishes: (kind, position in the row, position of the count or 0, executor over the row or None) of each output
             value.
@@ -47,9 +47,10 @@ cdef class Fold:
                 fold.source_cell, fold.source_word = executor.c.cell, executor.c.word
                 fold.source_bit = executor.c.bit
                 if fold.computed:
-                    # The value is put where the row has what is kept of it, so it must be of that type, or a number in both.
+                    # The value is stored in the cell of the base value, so it must have that type, or both must be
+                    # numbers.
                     if kind == DISTINCT or kind == DEVIATION:
-                        raise ValueError("what is collected is an attribute")
+                        raise ValueError("the argument of a distinct or deviation value must be an attribute")
                     fold.source_cell, fold.source_word, fold.source_bit = fold.cell, fold.word, fold.bit
                     self.computes = True
         for i, (kind, position, second, final) in enumerate(finishes):
@@ -72,7 +73,7 @@ cdef class Fold:
         PyMem_Free(self.finishes)
 
     cdef EventC* computed(self, EventC* event, FrameC* frame) except NULL:
-        """The computed values in a record of their own, the caller's. May run Python, so it comes first."""
+        """Return a record with the computed values, for the caller. Call it first: it may run Python code."""
         cdef int i
         cdef FoldC* fold
         cdef EventC* out = acquire(self.pool)
@@ -89,7 +90,7 @@ cdef class Fold:
         return out
 
     cdef int begin(self, EventC* row) except -1:
-        """Nothing aggregated yet. Times and group are written before."""
+        """Initialize the base values. Times and group must be set before."""
         cdef int i, part
         cdef FoldC* fold
         for i in range(self.n_folds):
@@ -110,11 +111,11 @@ cdef class Fold:
         return 0
 
     cdef int add(self, EventC* row, const EventC* event, const EventC* computed, int64_t time) except -1:
-        """Take an event in.
+        """Fold an event into a row.
 
         Args:
-            computed: as made by computed(); NULL where nothing is.
-            time: of the event.
+            computed: result of computed(); NULL if nothing is computed.
+            time: time of the event.
         """
         cdef int i
         cdef FoldC* fold
@@ -168,7 +169,7 @@ cdef class Fold:
         return 0
 
     cdef EventC* clone(self, const EventC* row) except NULL:
-        """A row of the same values that shares nothing with it; the caller's."""
+        """Return a deep copy of a row; the caller owns it."""
         cdef int i
         cdef EventC* copy = copy_event(self.pool, row)
         cdef PyObject* shared
@@ -186,7 +187,7 @@ cdef class Fold:
         return copy
 
     cdef int merge(self, EventC* row, const EventC* newer) except -1:
-        """Take another row in, of which later events came last."""
+        """Merge another row, whose latest event came later."""
         cdef int i
         cdef FoldC* fold
         cdef CellC* cell
@@ -226,7 +227,8 @@ cdef class Fold:
         return 0
 
     cdef EventC* finish(self, EventC* row, int64_t bucket, FrameC* frame) except NULL:
-        """Return a private copy of a row for readers, as expressions may run Python; the caller owns it."""
+        """Return the result row of a row; the caller owns it. No one else may hold the row, as expressions may run
+        Python code."""
         cdef int i
         cdef FinishC* finish
         cdef const CellC* first
@@ -252,7 +254,7 @@ cdef class Fold:
                 if first.l == 0:
                     out.body[finish.word] |= finish.bit
                 else:
-                    # Rounding may leave the sum a hair below zero; NaN stays what it is.
+                    # Rounding may make the sum slightly negative; NaN stays.
                     cell.d = 0.0 if first[2].d <= 0 else sqrt(first[2].d / first.l)
             elif row.body[finish.first_word] & finish.first_bit:
                 out.body[finish.word] |= finish.bit
@@ -268,7 +270,7 @@ cdef class Fold:
 
 cdef int compute(const ExecC* x, int code, EventC* event, FrameC* frame, EventC* out, int cell, int word,
                  uint64_t bit) except -1:
-    """Write the value of an expression over an event or a row into a cell of another one."""
+    """Write the value of an expression over an event or a row into a cell of another record."""
     cdef PyObject* value
     cdef int status
     if code == STRING or code == OBJECT:
@@ -305,7 +307,7 @@ cdef inline bint is_less(const CellC* a, const CellC* b, int code) noexcept:
 
 
 cdef inline void spread(CellC* cells, double value) noexcept:
-    """One value more: number, mean, sum of squared distances from the mean (Welford)."""
+    """Add a value: number, mean, sum of squared distances from the mean (Welford)."""
     cdef double distance = value - cells[1].d
     cells[0].l += 1
     cells[1].d += distance / cells[0].l
@@ -313,7 +315,7 @@ cdef inline void spread(CellC* cells, double value) noexcept:
 
 
 cdef inline void spread_all(CellC* cells, const CellC* other) noexcept:
-    """The same for many values at once (Chan, Golub and LeVeque)."""
+    """Add many values at once (Chan, Golub and LeVeque)."""
     cdef double distance = other[1].d - cells[1].d
     cdef double n
     if other[0].l == 0:
@@ -335,7 +337,7 @@ cdef int put(const FoldC* fold, CellC* cell, const EventC* event) except -1:
 
 cdef inline void replace_object(const FoldC* fold, EventC* row, const EventC* source, int cell, int word,
                          uint64_t bit) noexcept:
-    """Write a latest value over the one before."""
+    """Overwrite a latest value."""
     cdef PyObject* before
     cdef bint is_null = (source.body[word] & bit) != 0
     if fold.code != STRING and fold.code != OBJECT:

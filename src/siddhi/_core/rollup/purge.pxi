@@ -1,10 +1,10 @@
-# Deleting old rows of an aggregation.
+# Deletion of old rows of an aggregation.
 #
-# With exact timers every tick between two events is run, of which there are billions where one event is far in the future.
-# So a purge that has nothing to delete for long orders the tick at which it will have, or none, until rows are added.
+# With exact timers every tick between two events runs: billions of them if one event is far in the future. So a purge
+# without anything to delete for long schedules the first tick that will delete something, or none until rows are added.
 
 cdef int64_t NOTHING = <int64_t> 9223372036854775807
-cdef int64_t RESTING = (<int64_t> 1) << 62         # in snapshots, added to the last tick: no tick is ordered
+cdef int64_t RESTING = (<int64_t> 1) << 62         # in snapshots, added to the last tick: no tick is scheduled
 
 
 @cython.final
@@ -12,17 +12,17 @@ cdef class AggregationPurge(Processor):
     """Deletes old rows from the tables of an aggregation, at a fixed interval of the app's clock.
 
     Args:
-        aggregation: whose tables.
-        interval_ms: between two looks.
-        retention_ms: by level: age of the start of the oldest bucket that is kept; None: all are.
+        aggregation: owner of the tables.
+        interval_ms: time between two purges.
+        retention_ms: per level the maximum age of a bucket, by its start; None: unlimited.
     """
 
     cdef readonly Aggregation aggregation
     cdef int64_t interval
     cdef tuple retention
-    cdef int64_t due               # the tick that is ordered; resting: the last one, which was run
+    cdef int64_t due               # scheduled tick; while resting: the last one that ran
     cdef bint resting
-    cdef int64_t added             # when rows were added last; NOT_ORDERED: never
+    cdef int64_t added             # time at which rows were added last; NOT_ORDERED: never
 
     def __init__(self, Aggregation aggregation not None, int64_t interval_ms, retention_ms):
         self.app = aggregation.app
@@ -34,12 +34,12 @@ cdef class AggregationPurge(Processor):
         aggregation.purge = self
 
     def start(self):
-        """Begin to count the interval, unless a snapshot said when it ends."""
+        """Start the interval, unless a snapshot holds its end."""
         if self.due == NOT_ORDERED:
             self.order()
 
     def await_first_instant(self):
-        """Playback begins in an app that runs: the interval counts by its clock."""
+        """Restart the interval by the app's clock when playback begins in a running app."""
         self.resting = False
         self.order()
 
@@ -48,7 +48,7 @@ cdef class AggregationPurge(Processor):
         return self.app.schedule(self, self.due, 0)
 
     def note_rows(self):
-        """Rows are being added: what rested goes on with the next of its ticks."""
+        """Resume a resting purge with its next tick, because rows are added."""
         cdef int64_t now = now_ms(&self.app.frame)
         self.added = now
         if self.resting:
@@ -87,12 +87,12 @@ cdef class AggregationPurge(Processor):
             if level.store is not None:
                 level.store.delete_before(oldest, self.covered(<Level> levels[i + 1]) if i + 1 < len(levels) else None)
             elif not level.table.searching:
-                # While a condition over the table is evaluated it must not change; next time will do.
+                # The table must not change while a condition over it is evaluated; the next tick deletes.
                 self.delete_before(level.table, oldest)
         return 0
 
     cdef int order_next(self) except -1:
-        """Exact timers: order the next tick, or the one at which something is too old where that is far."""
+        """Schedule the next tick; with exact timers the first one that will delete something, if that is far."""
         cdef int64_t now = now_ms(&self.app.frame)
         cdef int64_t next = now + self.interval, first = self.first_too_old(now)
         if first >= RESTING and now >= 0:
@@ -104,7 +104,7 @@ cdef class AggregationPurge(Processor):
         return self.app.schedule(self, next, 0)
 
     cdef int64_t first_too_old(self, int64_t now) except? -1:
-        """When one of the rows there are is too old; ``now`` or earlier: that is not known; NOTHING: never."""
+        """Return when the oldest row becomes too old; ``now`` or earlier: unknown; NOTHING: never."""
         cdef Level level
         cdef uint32_t number
         cdef int64_t retention, time, first = NOTHING
@@ -115,7 +115,7 @@ cdef class AggregationPurge(Processor):
             retention = <int64_t> self.retention[i]
             level = <Level> self.aggregation.levels[i]
             if level.store is not None:
-                # It may hold rows of all ages; when none has come for so long, they are gone.
+                # A store may hold rows of all ages; if none was added for so long, they are gone.
                 if self.added != NOT_ORDERED and now - self.added <= retention:
                     return now
                 continue
@@ -130,14 +130,16 @@ cdef class AggregationPurge(Processor):
         return first if first == NOTHING else first + 1
 
     cdef dict covered(self, Level coarser):
-        """By node: up to where rows of the next finer level are in a row of this one that is stored. Later rows are
-        in unfinished rows, which an app that ends without a snapshot loses."""
+        """Return for each node the time up to which rows of the next finer level are contained in a stored row of this
+        level.
+
+        Later rows are contained in running rows, which an app that ends without a snapshot loses."""
         cdef Calendar calendar = self.aggregation.calendar
         cdef dict covered = {
             node: calendar.bucket(coarser.length, time)[1] for node, time in coarser.store.newest_of_nodes().items()
         }
         if self.aggregation.replaying and coarser.store.node in covered:
-            # What is being made anew is made of finer rows.
+            # Rows being replayed are made of finer rows.
             covered[coarser.store.node] = min(covered[coarser.store.node], coarser.start)
         return covered
 
@@ -145,7 +147,7 @@ cdef class AggregationPurge(Processor):
         return True
 
     cdef int write(self, SnapshotWriter writer) except -1:
-        # A tick behind the last time there is may as well come at that time.
+        # A tick after the last representable time may as well run at that time.
         return writer.put_i64(min(self.due, RESTING - 1) + RESTING if self.resting else min(self.due, RESTING))
 
     cdef int read(self, SnapshotReader reader) except -1:

@@ -1,19 +1,17 @@
-# Events that come again: rows that are stored already are made anew.
+# Replay: events that were processed before a restart arrive again, and stored rows are computed again.
 #
-# That is so from an event before the end of what is stored until that end is reached. The rule is one for all levels: a
-# row of this run takes the place of the stored one of its bucket and group; all others stand. In the finest level it is
-# made of the events; in coarser ones of the finer rows that are stored by then, those of this run and those that stand,
-# so that levels agree. So a level's running rows are here no more than the groups whose row of the current bucket is to
-# be made anew, and what is stored counts. Buckets behind the end of what a level has stored (`until`) are left to the
-# end of the replay: then they are taken up as after any restart.
+# A replay lasts from an event before the end of the stored rows until that end is reached. One rule applies to all
+# levels: a row of this run replaces the stored row of its bucket and group; all other stored rows remain. In the finest
+# level rows are computed from events, in coarser levels from the finer rows stored by then, so that levels agree.
+# During a replay the running rows of a level therefore only name the groups whose row of the current bucket must be
+# computed again; results come from stored rows. Buckets after the end of a level's stored rows (`until`) are left to
+# the end of the replay, where they are initialized as after any restart.
 #
-# Where a replay begins in the middle of a coarser bucket, its stored row may be all that is left of finer rows, which were
-# purged: where it is not what they add up to, it stands (`standing`).
-#
-# Events that come again: rows that are stored already are made anew.
+# If a replay begins inside a coarser bucket, the stored row of that bucket may be all that is left of purged finer
+# rows. If it differs from their sum, it is kept (`standing`).
 
 cdef int begin(Aggregation self, int64_t now) except -1:
-    """Begin to replay."""
+    """Begin a replay."""
     cdef Level level
     cdef int i
     cdef int64_t first, start, end
@@ -25,7 +23,7 @@ cdef int begin(Aggregation self, int64_t now) except -1:
         self.calendar.bounds(level.length, now, &start, &end)
         standing.append(left_alone(self, i, start, end) if start < first and start < level.until else None)
     if self.stash is not None and self.stash[0][1] == first:
-        # The second in the middle of which the snapshot was taken goes on.
+        # Continue the second in which the snapshot was taken.
         running = self.stash[0][0]
     for i in range(len(self.levels)):
         level = <Level> self.levels[i]
@@ -39,8 +37,8 @@ cdef int begin(Aggregation self, int64_t now) except -1:
 
 
 cdef int roll_anew(Aggregation self, int64_t now) except -1:
-    """Make the rows of every bucket that is over anew, and open those that hold this time; at the end of what is stored go
-    on as ever."""
+    """Compute the rows of all completed buckets again, and open those that contain this time. End the replay where the
+    stored rows end."""
     cdef Level level
     cdef int i
     for i in range(len(self.levels)):
@@ -62,7 +60,7 @@ cdef int roll_anew(Aggregation self, int64_t now) except -1:
 
 
 cdef int settle(Aggregation self, list levels) except -1:
-    """Rebuild the unfinished coarser rows as far as the replay has come; later events rebuild them again.
+    """Compute the current coarser rows as far as the replay has come; later events compute them again.
 
     Args:
         levels: rows, start and end of the current bucket, by level.
@@ -75,7 +73,7 @@ cdef int settle(Aggregation self, list levels) except -1:
 
 
 cdef int make_again(Aggregation self, int at, Rows groups, int64_t start, int64_t end, list levels) except -1:
-    """Make the rows of a bucket anew from the finer ones that are stored."""
+    """Compute the rows of a bucket again from the stored finer rows."""
     cdef Level level = <Level> self.levels[at], finer = <Level> self.levels[at - 1]
     cdef Rows made
     if not groups.keys.size or start >= level.until:
@@ -87,7 +85,7 @@ cdef int make_again(Aggregation self, int at, Rows groups, int64_t start, int64_
 
 
 cdef int replace(Aggregation self, int at, Rows rows, int64_t start, list levels) except -1:
-    """Store the rows of a bucket in place of those of their groups, which the next coarser level has to make again."""
+    """Replace the stored rows of a bucket in these groups, and mark them in the next coarser level."""
     cdef Level level = <Level> self.levels[at], coarser
     cdef Rows groups
     cdef uint32_t row_id
@@ -111,7 +109,7 @@ cdef int replace(Aggregation self, int at, Rows rows, int64_t start, list levels
 
 
 cdef int touch(Aggregation self, Level level, Rows groups, EventC* row) except -1:
-    """Remember that the row of a level that holds this one is to be made anew."""
+    """Mark the row of a level that contains this row: it must be computed again."""
     cdef int64_t bucket = self.bucket_of(level, (<CellC*> &row.body[self.time_cell]).l)
     if level.standing is not None and has_row(self, level.standing, row, bucket):
         return 0
@@ -119,14 +117,14 @@ cdef int touch(Aggregation self, Level level, Rows groups, EventC* row) except -
 
 
 cdef Rows left_alone(Aggregation self, int at, int64_t start, int64_t end):
-    """The stored rows of a bucket that are not what the finer ones of it add up to."""
+    """Return the stored rows of a bucket that differ from the sum of its finer rows."""
     cdef Level level = <Level> self.levels[at], finer = <Level> self.levels[at - 1]
     cdef Rows made = new_rows(self), standing = new_rows(self)
     cdef EventC* row
     cdef CellC key[MAX_WIDTH]
     cdef uint32_t row_id
     cdef int64_t bucket
-    # With `by` the first of a row's values, the time of the roll-up, is another in each level.
+    # With `by` a row's first value, the time of the roll-up, differs between levels.
     cdef int since = 0 if self.by is None else 1
     for record in finer.store.rolled(start, end):
         add_record(self, level, made, record, None)
@@ -144,7 +142,7 @@ cdef Rows left_alone(Aggregation self, int at, int64_t start, int64_t end):
 
 
 cdef int add_record(Aggregation self, Level level, Rows rows, record, Rows groups) except -1:
-    """Merge a finer row into those of a level; of these groups (None: all)."""
+    """Merge a finer row into the rows of a level, if it is of these groups (None: all)."""
     cdef EventC* row = record_of(record, self.fold.pool, self.fold.pool.layout)
     cdef int64_t bucket
     try:
@@ -157,13 +155,13 @@ cdef int add_record(Aggregation self, Level level, Rows rows, record, Rows group
 
 
 cdef int anew(Aggregation self, int at, Rows touched, Rows remade, Rows tail) except -1:
-    """Return the rows that a level would store if all unfinished rows were complete.
+    """Compute what a level would store if all current buckets were over.
 
     Args:
         at: index of the level.
-        touched: filled with the groups whose stored rows of the current bucket don't count.
-        remade: filled with what counts instead.
-        tail: filled with the rows behind the end of what the level has stored.
+        touched: filled with the groups whose stored rows of the current bucket are invalid.
+        remade: filled with the rows that replace them.
+        tail: filled with the rows after the end of the level's stored rows.
     """
     cdef Level level = <Level> self.levels[at], finer
     cdef Rows below, below_remade, below_tail
@@ -195,7 +193,7 @@ cdef int anew(Aggregation self, int at, Rows touched, Rows remade, Rows tail) ex
         try:
             rolled = (<CellC*> &row.body[first]).l
             if is_open and rolled > finer.start:
-                # In the order of time: of latest values the last one counts.
+                # In order of time: the last of the latest values wins.
                 share_all(self, level, finer.start, below_remade, touched, remade, tail)
                 is_open = False
             if rolled != finer.start or not has_row(self, below, row, (<CellC*> &row.body[self.time_cell]).l):
@@ -217,7 +215,7 @@ cdef int share_all(Aggregation self, Level level, int64_t rolled, Rows rows, Row
 
 cdef int share(Aggregation self, Level level, int64_t rolled, EventC* row, Rows touched, Rows remade,
                Rows tail) except -1:
-    """Merge a finer row in where it belongs."""
+    """Merge a finer row into the rows that it belongs to."""
     cdef int64_t bucket = self.bucket_of(level, (<CellC*> &row.body[self.time_cell]).l)
     if rolled >= level.until:
         return self.merge_into(tail, bucket, row)
@@ -227,7 +225,7 @@ cdef int share(Aggregation self, Level level, int64_t rolled, EventC* row, Rows 
 
 
 cdef bint has_row(Aggregation self, Rows rows, const EventC* row, int64_t bucket) except -1:
-    """Whether there is a row of this bucket and the group of another one."""
+    """Return whether there is a row of this bucket with the group of another row."""
     cdef CellC key[MAX_WIDTH]
     return rows.keys.find(key, self.key_of(row, bucket, key)) != NO_ID
 
@@ -236,19 +234,18 @@ cdef Rows new_rows(Aggregation self):
     return Rows(self.fold.pool, self.finest.running.keys.types)
 
 
-# Rows at work after a restart, where rows of buckets that are over are kept in a store.
+# Running rows after a restart, if rows of completed buckets are kept in a store.
 #
-# Without a snapshot they are made of what the store says. With one there are two truths where the app had gone on after the
-# snapshot was taken: the store then holds rows of buckets that the snapshot has at work. What happens is told by the first
-# event that comes. Where time has gone on, what is stored stands, and the snapshot's rows go. Where the clock starts again
-# before the end of what is stored, events are replayed: see restart.pxi. Until that is known the snapshot's rows
-# are put aside (`stash`), and answers are made of what is stored.
-#
-# Rows at work after a restart, where rows of buckets that are over are kept in a store.
+# Without a snapshot they are computed from the store. With a snapshot, the app may have continued after it was taken:
+# then the store holds rows of buckets that are still running in the snapshot. The first event decides. If time has
+# advanced, the stored rows are valid and the snapshot's rows are dropped. If the clock starts before the end of the
+# stored rows, events are replayed (see above). Until then the snapshot's rows are set aside (`stash`), and results come
+# from stored rows.
 
 cdef int rolled_up(Aggregation self) except -1:
-    """Find out until when rows of each level are stored. What a coarser one has stored was rolled up through all finer
-    ones, also where these have been purged since."""
+    """Find the end of the stored rows of each level.
+
+    The rows of a coarser level were rolled up through all finer levels, even if these have been purged since."""
     cdef Level level
     cdef int i
     cdef int64_t start, end, latest = NEVER
@@ -263,13 +260,13 @@ cdef int rolled_up(Aggregation self) except -1:
 
 
 cdef int rebuild(Aggregation self, int64_t now, bint stores) except -1:
-    """What stores hold of buckets that are not over becomes the running rows of their levels: an app before this one
-    has rolled it up that far.
+    """Make the stored rows of incomplete buckets the running rows of their levels, as the previous run has rolled them
+    up.
 
     Args:
         now: the app's clock.
-        stores: rows of buckets that are over by now are stored at once; else they are running rows, too, which is as good
-            for answers.
+        stores: store rows of buckets that are over by now at once; otherwise they are running rows, which give the same
+            results.
     """
     cdef Level level, finer
     cdef EventC* row
@@ -308,7 +305,7 @@ cdef int store_bucket(Aggregation self, Level level, int64_t start) except -1:
 
 
 cdef int start_from_store(Aggregation self, int64_t now, bint has_event) except -1:
-    """Begin with what is stored: because the first event has come, or somebody asks before."""
+    """Start from the stored rows, at the first event or at a read before it."""
     rolled_up(self)
     if has_event:
         decide(self, now)
@@ -319,7 +316,7 @@ cdef int start_from_store(Aggregation self, int64_t now, bint has_event) except 
 
 
 cdef int reconcile(Aggregation self, int64_t now) except -1:
-    """Hold what came from a snapshot against what is stored."""
+    """Reconcile the state of a snapshot with the stored rows."""
     cdef Level level
     rolled_up(self)
     if self.finest.until <= self.finest.start:
@@ -345,15 +342,15 @@ cdef int reconcile(Aggregation self, int64_t now) except -1:
 cdef int wait_for_event(Aggregation self, int64_t now) except -1:
     self.undecided = True
     if not self.app.frame.playback:
-        # Its clock does not go back.
+        # The system's clock does not go back.
         decide(self, now)
     return 0
 
 
 cdef int decide(Aggregation self, int64_t now) except -1:
-    """An event has come at this time."""
+    """Decide at the first event, which has this time."""
     if self.stash is not None and self.stash_replaying:
-        # Saved amid a replay: what that had still to make anew, and the second it was in, where that is over.
+        # Saved during a replay: rows that it still had to compute, and its current second if that is over.
         if self.stash[0][2] <= now:
             replace(self, 0, self.stash[0][0], self.stash[0][1], self.stash)
         settle(self, self.stash)

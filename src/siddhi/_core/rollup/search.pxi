@@ -1,4 +1,4 @@
-# Reading aggregations: on demand, and as one side of a join.
+# Reading aggregations: on-demand queries and joins.
 
 cdef extern from "siddhi/text.h":
     bint siddhi_same_text(void* a, void* b)
@@ -7,18 +7,18 @@ cdef extern from "siddhi/text.h":
 @cython.final
 @cython.no_gc_clear
 cdef class AggregationSearch(Searchable):
-    """A question to an aggregation.
+    """A request to an aggregation.
 
     Args:
-        aggregation: that is asked.
-        slot: where the condition reads an answer.
-        condition: over the answer and other slots, or None.
-        within: (start, end) in ms; or the executors of one or two values, of which ``range_of`` makes them.
+        aggregation: the aggregation read.
+        slot: slot in which the condition reads a result row.
+        condition: condition over the result row and other slots, or None.
+        within: (start, end) in ms; or the executors of one or two values, converted by ``range_of``.
         range_of: fn(one value or two) -> (start, end).
-        per: index of the level; or the executor of a text, of which ``level_of`` makes it.
+        per: index of the level; or the executor of a text, converted by ``level_of``.
         level_of: fn(text) -> index.
-        gates: (number of an attribute of the group, executor of a plain value of the same type): for every answer for
-            which the condition holds they are equal. Others are not even merged.
+        gates: (index of an attribute of the group, executor of a plain value of the same type): result rows that meet the
+            condition have equal values here. Other rows are not merged.
     """
 
     def __init__(self, Aggregation aggregation not None, int slot, Executor condition, tuple within not None, range_of,
@@ -59,7 +59,7 @@ cdef class AggregationSearch(Searchable):
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef EventChunk answers
         chunk_clear(&answers)
-        # Only events wait for a store that is away: who asks is told.
+        # Only events wait for an unavailable store; a direct read fails.
         self.answer(NULL, frame, &answers, False)
         try:
             while answers.head is not NULL:
@@ -70,11 +70,12 @@ cdef class AggregationSearch(Searchable):
         return 0
 
     cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out, bint waits=True) except -1:
-        """The rows that answer, in the order of their buckets' first appearance; the caller's. `out` is empty.
+        """Append the result rows in order of the first appearance of their buckets; the caller owns them. `out` must be
+        empty.
 
         Args:
-            event: that asks, for what the range is made of; NULL where that reads none.
-            waits: for a store that is away; else it is an error.
+            event: the requesting event, for the range; NULL if the range reads none.
+            waits: wait for an unavailable store; otherwise raise an error.
         """
         cdef EventChunk made
         cdef EventC* row
@@ -96,7 +97,7 @@ cdef class AggregationSearch(Searchable):
                     self.gather(at, within[0], within[1], frame, &made)
                 finally:
                     self.set_waiting(True)
-            # From here on Python may run: the answers are nobody else's.
+            # From here on Python code may run: no one else holds the rows.
             while made.head is not NULL:
                 row = chunk_pop(&made)
                 if self.condition is not None:
@@ -123,7 +124,7 @@ cdef class AggregationSearch(Searchable):
         return 0
 
     cdef bint evaluate_key_filters(self, EventC* event, FrameC* frame) except -1:
-        """Find out what groups must equal; False where nothing does (null)."""
+        """Evaluate the values that groups must equal; return False if one is null: no row matches."""
         cdef int i, status
         cdef KeyFilterC* key_filter
         for i in range(self.n_key_filters):
@@ -154,7 +155,7 @@ cdef class AggregationSearch(Searchable):
         return True
 
     cdef int gather(self, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1:
-        """The rows of a level whose buckets begin in [start, end)."""
+        """Collect the rows of a level whose buckets begin in [start, end)."""
         cdef Aggregation aggregation = self.aggregation
         cdef Level requested = <Level> aggregation.levels[at]
         cdef Level level
@@ -163,7 +164,7 @@ cdef class AggregationSearch(Searchable):
         cdef int64_t bucket
         cdef uint32_t number = NO_ROW if table is None else table.first, row_id
         cdef int i
-        # Older rows first: of equal times, what came later is the latest.
+        # Older rows first: of equal times the later row is the latest.
         while number != NO_ROW:
             bucket = (<CellC*> &table.rows[number].event.body[aggregation.time_cell]).l
             if start <= bucket < end and self.passes(table.rows[number].event):
@@ -197,7 +198,7 @@ cdef class AggregationSearch(Searchable):
 
     cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, FrameC* frame,
                          EventChunk* out) except -1:
-        """Search during a replay: unfinished rows replace the stored rows of their groups."""
+        """Collect rows during a replay: running rows replace stored rows of their groups."""
         cdef Aggregation aggregation = self.aggregation
         cdef Level requested = <Level> aggregation.levels[at]
         cdef EventPool pool = aggregation.fold.pool
@@ -226,8 +227,10 @@ cdef class AggregationSearch(Searchable):
         return self.finish(rows, frame, out)
 
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1:
-        """The stored rows of all nodes: of the level, and of finer ones what the node it is of has not rolled up yet. What
-        nodes store in the meantime is left out, so that nothing is there twice."""
+        """Collect the stored rows of all nodes: of this level, and of finer levels what a row's node has not rolled up
+        yet.
+
+        Rows that nodes store meanwhile are left out, so that no row counts twice."""
         cdef Aggregation aggregation = self.aggregation
         cdef Level requested = <Level> aggregation.levels[at], level = requested
         cdef int i, length
@@ -237,7 +240,7 @@ cdef class AggregationSearch(Searchable):
         for i in range(at - 1, -1, -1):
             length = level.length
             for node, time in newest.items():
-                # Where rows of a level have been purged, a coarser one tells how far its node has come.
+                # If rows of a level were purged, a coarser level says how far its node has come.
                 over = aggregation.calendar.bucket(length, time)[1]
                 starts[node] = max(over, starts.get(node, over))
             level = <Level> aggregation.levels[i]
@@ -246,7 +249,7 @@ cdef class AggregationSearch(Searchable):
         return 0
 
     cdef int merge_stored(self, Rows rows, Level requested, records, int64_t start, int64_t end) except -1:
-        """Merge rows that a store gave into the buckets of a level, those that begin in [start, end)."""
+        """Merge rows from a store into the buckets of a level that begin in [start, end)."""
         cdef Aggregation aggregation = self.aggregation
         cdef EventPool pool = aggregation.fold.pool
         cdef EventC* row
@@ -265,15 +268,15 @@ cdef class AggregationSearch(Searchable):
 @cython.final
 @cython.no_gc_clear
 cdef class AggregationJoin(Processor):
-    """Joins what leaves a side's window with the answers of an aggregation.
+    """Joins the events that leave a side's window with the results of an aggregation.
 
     Args:
-        app: the app's context.
+        app: context of the app.
         own: slot of this side's events, 0 (left) or 1 (right).
-        search: the question, with the join condition.
-        outer: events without match are handed on with the other side null.
-        joins_expired: expired events look for matches, too.
-        parts: the selection where it aggregates, orders or limits: the matches of one event are a chunk for it.
+        search: the request, with the join condition.
+        outer: events without a match are passed on with the other side null.
+        joins_expired: expired events trigger, too.
+        parts: the selection if it aggregates, orders or limits: the matches of one event are a part.
     """
 
     def __init__(self, AppContext app not None, int own, AggregationSearch search not None, bint outer,
