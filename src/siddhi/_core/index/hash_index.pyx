@@ -138,7 +138,7 @@ cdef class KeyMap:
         hole = self.hashes[key_id] & mask
         while <uint32_t> table[hole] != key_id:
             hole = (hole + 1) & mask
-        # Whoever stands behind the hole and would rather stand at it or before it moves up, so no tombstone is needed.
+        # Backward shift: an entry after the hole moves into it unless it would then precede its home; no tombstones.
         at = (hole + 1) & mask
         while table[at] != FREE:
             home = self.hashes[<uint32_t> table[at]] & mask
@@ -154,7 +154,7 @@ cdef class KeyMap:
         if self.has_text:
             for i in range(self.width):
                 if self.codes[i] == STRING or self.codes[i] == OBJECT:
-                    # Found anew each time: the last breath of an object may run code that changes this map.
+                    # Located anew each time: the destructor of an object may run code that changes this map.
                     key = &self.keys[<Py_ssize_t> key_id * self.width + i]
                     value = <PyObject*> key.o
                     key.o = NULL
@@ -356,7 +356,7 @@ cdef int hash_of(KeyMap self, const CellC* key, uint64_t nulls, uint64_t* out) e
 
 
 cdef bint same_object(KeyMap self, const CellC* a, PyObject* other) except -1:
-    """Python's ==. It may run anything, so it must not pull the key or the table away from under us."""
+    """Compare by Python's ==, which may run any code; raise if the key or the table was changed by it."""
     cdef uint64_t* table = self.table
     cdef object mine = <object> <PyObject*> a.o
     cdef bint answer = PyObject_RichCompareBool(<object> other, mine, Py_EQ)

@@ -1,4 +1,4 @@
-"""Hashes of objects: of keys, and those that Siddhi orders objects by."""
+"""Hashes of objects: for keys, and for the order of objects in Siddhi."""
 
 from cpython.object cimport PyObject_Hash
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
@@ -6,14 +6,14 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 cdef enum:
-    DEEPEST = 32                   # what is nested deeper counts as equal: it is compared all the same
+    DEEPEST = 32                   # deeper levels get equal hashes; the values are compared anyway
 
 
 cdef Py_hash_t object_hash(object value) except? -1:
-    """Equal lists, dicts, sets and bytearrays have equal hashes; anything else without a hash is itself alone.
+    """Hash equal lists, dicts, sets and bytearrays equally; hash other unhashable values by identity.
 
-    An event whose key had no hash would fail when it comes, and, held by a window nevertheless, fail another one when it
-    leaves.
+    Without a hash of its key an event would fail when it arrives and, if a window held it nevertheless, fail another
+    event when it expires.
     """
     try:
         return PyObject_Hash(value)
@@ -32,7 +32,7 @@ cdef Py_hash_t content_hash(object value, int depth) except? -1:
     elif isinstance(value, dict):
         mixed = 0x1234567
         for key, item in value.items():
-            # In any order.
+            # Independent of order.
             mixed += (<uint64_t> part_hash(key, depth) * 1000003 ^ <uint64_t> part_hash(item, depth)) * 31 + 1
     elif isinstance(value, set):
         return PyObject_Hash(frozenset(value))
@@ -51,7 +51,7 @@ cdef Py_hash_t part_hash(object value, int depth) except? -1:
 
 
 cdef int32_t java_hash(object value) except? -1:
-    """Of None, bool, numbers, texts, and lists, tuples, sets and dicts of such; of anything else its own, folded."""
+    """Hash None, bool, numbers, texts and containers of these as Java does; fold Python's hash of anything else."""
     return java_part(value, 0)
 
 

@@ -1,7 +1,7 @@
-# Distinct numbers in ascending order, each with the key id of its rows: what range conditions over a table walk.
+# Distinct numbers in ascending order, each with the key id of its rows: the index for range conditions.
 #
-# Two levels: a directory of blocks of up to BLOCK entries. A look-up is two binary searches; adding or removing moves
-# the entries of one block at most, and the directory only when a block is split or emptied.
+# Two levels: a directory of blocks of up to BLOCK entries. A lookup is two binary searches. Adding or removing moves
+# the entries of at most one block, and the directory only when a block is split or emptied.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -18,7 +18,7 @@ cdef struct BlockC:
     Py_ssize_t n
     SortedEntryC entries[256]
 
-cdef struct PositionC:                    # between two entries
+cdef struct PositionC:                    # a position between two entries
     Py_ssize_t block
     Py_ssize_t entry
 
@@ -28,11 +28,11 @@ cdef class SortedKeys:
     cdef Py_ssize_t capacity
     cdef readonly Py_ssize_t size
     cdef PositionC seek(self, uint64_t key, bint behind) noexcept    # before the first entry >= key (behind: > key)
-    cdef SortedEntryC* take(self, PositionC* position) noexcept         # the entry there, moving past it; NULL at the end
-    cdef int add(self, uint64_t key, uint32_t key_id) except -1      # a key that is absent
-    cdef int remove(self, uint64_t key) except -1                  # a key that is present
+    cdef SortedEntryC* take(self, PositionC* position) noexcept  # returns the entry there and advances; NULL at the end
+    cdef int add(self, uint64_t key, uint32_t key_id) except -1      # the key must be absent
+    cdef int remove(self, uint64_t key) except -1                  # the key must be present
     cdef void clear(self) noexcept
     cdef int insert_block(self, Py_ssize_t at) except -1
 
-cdef uint64_t sort_key(int code, const CellC* value) noexcept      # orders as the numbers do; not for NaN
+cdef uint64_t sort_key(int code, const CellC* value) noexcept      # preserves the order of the numbers; not for NaN
 cdef uint64_t sort_key_of_integer(int64_t value) noexcept

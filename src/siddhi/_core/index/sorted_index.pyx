@@ -14,7 +14,7 @@ cdef uint64_t sort_key_of_integer(int64_t value) noexcept:
 
 
 cdef uint64_t sort_key(int code, const CellC* value) noexcept:
-    """A word whose unsigned order is the order of the numbers: of int and long together, and of float and double."""
+    """Return a word whose unsigned order is that of the numbers: of int and long together, and of float and double."""
     cdef CellC wide
     if code == INT:
         return sort_key_of_integer(value.i)
@@ -28,7 +28,7 @@ cdef uint64_t sort_key(int code, const CellC* value) noexcept:
 
 @cython.final
 cdef class SortedKeys:
-    """Keys in ascending order."""
+    """Sorted keys in blocks."""
 
     def __dealloc__(self):
         self.clear()
@@ -48,7 +48,7 @@ cdef class SortedKeys:
         cdef Py_ssize_t low = 0, high = self.n_blocks, middle
         cdef BlockC* block
         cdef uint64_t other
-        # The last block that begins before the key is the one that can hold the place.
+        # The last block that begins before the key is the one that may contain it.
         while low < high:
             middle = (low + high) // 2
             other = self.blocks[middle].entries[0].key
@@ -85,7 +85,7 @@ cdef class SortedKeys:
         return NULL
 
     cdef int insert_block(self, Py_ssize_t at) except -1:
-        """An empty block at a place of the directory."""
+        """Insert an empty block into the directory."""
         cdef BlockC** blocks
         cdef BlockC* block
         cdef Py_ssize_t capacity
@@ -114,7 +114,7 @@ cdef class SortedKeys:
         at = self.seek(key, False)
         block = self.blocks[at.block]
         if block.n == BLOCK:
-            # Numbers often come in ascending order: then the full block stays full and a fresh one goes on behind it.
+            # Numbers often arrive in ascending order: then the full block stays full and a new one follows.
             self.insert_block(at.block + 1)
             upper = self.blocks[at.block + 1]
             if at.entry == BLOCK and at.block + 2 == self.n_blocks:
@@ -142,7 +142,7 @@ cdef class SortedKeys:
         cdef BlockC* block
         if entry is NULL or entry.key != key:
             raise KeyError(key)
-        # seek() may stand behind the last entry of a block: the entry itself is the one before where take() went.
+        # seek() may return the end of a block: the entry is the one before the position after take().
         at.block = next.block
         at.entry = next.entry - 1
         block = self.blocks[at.block]

@@ -9,13 +9,13 @@ from siddhi._core.index.hash_index cimport NO_ID
 
 @cython.final
 cdef class KeyLimit:
-    """How many keys a state may hold, how long one may stay unused, and what was refused and dropped for that.
+    """Limits the number of keys of a state and the time a key may stay unused; counts what was refused and removed.
 
     Args:
-        most: keys; -1: any number.
-        ttl_ms: how long a key is kept behind its last use; 0: for good.
+        most: maximum number of keys; -1: no limit.
+        ttl_ms: how long a key is kept after its last use; 0: indefinitely.
         on_full: OnFull.
-        report: says it to people; has ``nearly_full(held)``, ``refused(key)``, which returns an error,
+        report: reports to users; has ``nearly_full(held)``, ``refused(key)``, which returns an error,
             ``left_out(count, key)``, ``dropped(count)`` and ``purged(count)``.
     """
 
@@ -71,7 +71,7 @@ cdef class KeyLimit:
         use.listed = False
 
     cdef void set_back(self, int64_t now) noexcept:
-        """A use later than now, by a clock that has been set back since, counts as one of now: the list stays in order."""
+        """Treat later times as now: the clock may have been set back since. This keeps the list in order."""
         cdef uint32_t key_id = self.newest
         while key_id != NO_ID and self.uses[key_id].time > now:
             self.uses[key_id].time = now
@@ -130,7 +130,7 @@ cdef class KeyLimit:
         return 0
 
     cdef int read(self, KeyMap keys, SnapshotReader reader) except -1:
-        """The keys have been read."""
+        """Read the list; the keys must have been read."""
         cdef uint32_t key_id, i, n = reader.get_u32()
         cdef int64_t time, before = -(<int64_t> 1 << 62)
         self.clear()
@@ -138,8 +138,8 @@ cdef class KeyLimit:
             key_id = reader.get_u32()
             time = reader.get_time()
             if not keys.is_live(key_id) or (key_id < self.capacity and self.uses[key_id].listed):
-                raise ValueError("snapshot is damaged: the age of a key that is not there")
-            # Older snapshots hold times that fall where the clock was set back between two runs.
+                raise ValueError("snapshot is damaged: an age belongs to an unknown key")
+            # Older snapshots may hold decreasing times, if the clock was set back between two runs.
             before = max(before, time)
             self.use(key_id, before)
         return 0

@@ -1,4 +1,4 @@
-"""Searchable contents: base and buffer of the answers."""
+"""Searchable sources: base class and result buffer."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
@@ -15,7 +15,7 @@ cdef int found_grow(FoundC* found) except -1:
 
 
 cdef void found_free(FoundC* found) noexcept:
-    """Give the buffer up; the events in it are not its own."""
+    """Free the buffer; the events in it are not released."""
     PyMem_Free(found.events)
     found.events = NULL
     found.size = 0
@@ -31,10 +31,10 @@ cdef int measured_find(Searchable searchable, FrameC* frame, FoundC* found) exce
 
 
 cdef class Searchable:
-    """Something events can be looked up in, by a condition fixed when it is made."""
+    """Base class of sources that are searched by a fixed condition."""
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
-        raise TypeError(f"{type(self).__name__} can't be searched")
+        raise TypeError(f"{type(self).__name__} cannot be searched")
 
     cdef int prefetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1:
         return 0
@@ -42,7 +42,7 @@ cdef class Searchable:
 
 @cython.final
 cdef class EmptySearchable(Searchable):
-    """The content of a stream without window: empty."""
+    """A stream without a window, which holds no events."""
 
     def __init__(self, int slot):
         self.slot = slot

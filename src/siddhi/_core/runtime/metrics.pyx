@@ -4,17 +4,17 @@ from time import perf_counter_ns
 
 
 cdef class OperationMeter:
-    """Counts one kind of operation on one table, window or aggregation, and the time it takes. The app's lock guards it.
+    """Counts and times one kind of operation on one table, window or aggregation. Guarded by the app's lock.
 
     Attributes:
         on: whether it measures.
-        operations: how many there were since it was switched on.
-        nanoseconds: time they took, in all.
-        slowest: the longest time one call took, ns.
+        operations: number of operations since it was switched on.
+        nanoseconds: their total time.
+        slowest: the longest time of one call, ns.
     """
 
     def switch(self, bint on):
-        """Measure from zero on, or stop."""
+        """Start measuring from zero, or stop."""
         self.on = on
         if on:
             self.operations = self.nanoseconds = self.slowest = 0

@@ -1,5 +1,5 @@
-# The steps of a query. Events are pushed through: process() takes one event, finish() ends a chunk. Pushing gives the
-# results of handing whole chunks from step to step, without building the chunks in between.
+# Operators of a query. Events are pushed: process() takes one event, finish() ends a chunk. The results equal those of
+# passing whole chunks from operator to operator, without building these chunks.
 #
 #   Receiver   takes chunks from a junction; the events stay the junction's and must not be relinked or changed
 #   Processor  process(event): CURRENT or EXPIRED; the event is lent for the call, whoever keeps it retains it
@@ -15,37 +15,37 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 # --- Blocks. A block is up to MAX_BLOCK records, each of which stands for a chunk of its own.
 #
-# What an operator can do with blocks is asked once, through bind_blocks(): when the first batch comes after the app was
-# built, and again when its wiring has changed since (AppContext.wiring: a receiver or callback came or went, or the clock
-# is another one). The question goes from a stream to its receivers, along each chain of processors to the output, and on
-# to the stream behind it. Each operator asks its neighbour, answers for itself and everything behind it, and keeps in
-# fields of its own what it needs while events flow. No operator looks through its neighbour at the next one.
+# bind_blocks() asks an operator once what it does with blocks: before the first batch after the app was built, and
+# again after its wiring has changed (AppContext.wiring: a receiver or callback was added or removed, or the clock was
+# replaced). The call goes from a stream to its receivers, along each chain of processors to the output, and on to the
+# target stream. Each operator asks its neighbour, answers for itself and all operators after it, and keeps in its own
+# fields what it needs while events flow. No operator looks through its neighbour at the next one.
 #
-# The junction decides with the answers whether a batch goes on in blocks (StreamJunction.block_mode). It tells the
-# outputs that feed it (StreamFeeder.follow), which keep that beside what they need to know about its receivers.
+# The junction decides from the answers whether batches are delivered in blocks (StreamJunction.block_mode). It informs
+# the outputs that feed it (StreamFeeder.follow), which store that with the state of its receivers.
 
 cdef struct BlockTraits:
-    bint takes                     # a block can be handed over in one call: a row that fails leaves the others alone
-    # Nobody can observe in which order different receivers see different rows: nothing behind shows single events to the
-    # outside or, in playback, looks at a clock that the rows move.
+    bint takes                     # takes a block in one call: a failing row does not affect the others
+    # The order in which different receivers see different rows cannot be observed: no later operator exposes single
+    # events or, in playback, reads a clock that the rows move.
     bint order_free
-    bint retains                   # records of a block may be kept beyond the call
+    bint retains                   # records of a block may be retained beyond the call
     bint takes_pairs               # process_pairs() may be called where pairs_ready()
-    uint64_t reads                 # bit i: attribute i is read; all bits where there are more than 64 attributes
+    uint64_t reads                 # bit mask of the attributes read; all ones for more than 64 attributes
 
 cdef inline void refuse_blocks(BlockTraits* traits) noexcept:
-    """The answer of an operator that wants single events."""
+    """Answer bind_blocks() for an operator that needs single events."""
     traits.takes = traits.order_free = traits.takes_pairs = False
     traits.retains = True
     traits.reads = <uint64_t> 0 - 1
 
-# How a junction calls its receivers: without a check, looking at the answer itself. -1: an exception is set.
+# How a junction calls its receivers: without exception check; the result is tested instead. -1: an exception is set.
 ctypedef int (*receive_fn)(void* receiver, EventChunk* chunk) noexcept
 
 cdef class Receiver(Timed):
-    cdef receive_fn on_chunk               # set when made; calls receive() where a class has nothing faster
-    # (position of an attribute, value): it does nothing with single events in which the attribute is anything else.
-    # Set before it subscribes; None: it wants to see every event.
+    cdef receive_fn on_chunk  # set by the constructor; calls receive() unless the class has a faster function
+    # (position of an attribute, value): single events with another value have no effect. Set before it subscribes;
+    # None: every event may have an effect.
     cdef readonly tuple equality_guard
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
@@ -54,20 +54,20 @@ cdef class Receiver(Timed):
 cdef class Processor(Timed):
     cdef readonly AppContext app
     cdef public Processor next
-    cdef bint next_takes_pairs                                     # as bind_blocks() found out
+    cdef bint next_takes_pairs                                     # result of bind_blocks()
     cdef int process(self, EventC* event) except -1
     cdef int process_one(self, EventC* event) except -1            # a chunk of one event: process and finish
-    # Chunks of one event each; `at` is the one at work, so that a failure can be told from the rest.
+    # Chunks of one event each; `at` is the index of the current one, which identifies it after a failure.
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1
     cdef int bind_blocks(self, BlockTraits* traits) except -1
-    # A block of events of which each lets another one expire: left[i], NULL for none, expires before events[i] passes. Only
-    # for steps with the trait takes_pairs, and while they are ready: aggregators alone read what expires, by its cells.
+    # A block of events, each of which may expire another one: left[i] (NULL: none) expires before events[i] passes.
+    # Requires the trait takes_pairs and pairs_ready(): only aggregators read expired events, and only their cells.
     cdef bint pairs_ready(self) noexcept
     cdef int process_pairs(self, EventC** left, EventC** events, Py_ssize_t n) except -1
-    cdef int prefetch(self, EventC** events, Py_ssize_t n) except -1    # these come next: load what they will need
+    cdef int prefetch(self, EventC** events, Py_ssize_t n) except -1    # the next events: prefetch what they will need
     cdef int reset(self, int64_t timestamp) except -1
     cdef int finish(self) except -1
-    cdef int ensure(self, unsigned int partition) except -1        # make the state of a partition id
-    cdef int drop(self, unsigned int partition) except -1          # drop the state of a partition id
+    cdef int ensure(self, unsigned int partition) except -1        # creates the state of a partition id
+    cdef int drop(self, unsigned int partition) except -1          # drops the state of a partition id
     cdef int write(self, SnapshotWriter writer) except -1
     cdef int read(self, SnapshotReader reader) except -1

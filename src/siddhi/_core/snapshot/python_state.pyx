@@ -55,7 +55,7 @@ cdef object living_state(object value, Layout layout):
             if len(event.values) == layout.width:
                 event.layout = layout
             return event
-        raise ValueError("snapshot is damaged: invalid state of a Python operator")
+        raise ValueError("snapshot is damaged: invalid state of a user's object")
     if kind is dict:
         return {living_state(key, layout): living_state(item, layout) for key, item in (<dict> value).items()}
     if kind is set:
