@@ -68,7 +68,7 @@ cdef class ArrowArrayOwner:
 
 @cython.final
 cdef class ArrowTable:
-    """Batches of one type; ``names`` is empty if the type is no struct."""
+    """Batches of one type; ``names`` is empty unless the type is a struct."""
 
     cdef list chunks(self, Py_ssize_t position, str name):
         """Return the pieces of a column (-1: of the whole data).

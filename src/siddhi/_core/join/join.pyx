@@ -17,7 +17,7 @@ from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 @cython.no_gc_clear
 cdef class JoinSelector(Selector):
-    """Selector that is told where the matches of one event end."""
+    """Selector that receives a call at the end of the matches of one event."""
 
     def __dealloc__(self):
         if self.pool is not None:

@@ -1,10 +1,10 @@
 # Operators of a query. Events are pushed: process() takes one event, finish() ends a chunk. The results equal those of
 # passing whole chunks from operator to operator, without building these chunks.
 #
-#   Receiver   takes chunks from a junction; the events stay the junction's and must not be relinked or changed
-#   Processor  process(event): CURRENT or EXPIRED; the event is lent for the call, whoever keeps it retains it
-#              reset(timestamp): forget what was aggregated (RESET)
-#              finish(): the chunk ends here
+#   Receiver   takes chunks from a junction; the junction owns the events, which must not be relinked or changed
+#   Processor  process(event): CURRENT or EXPIRED; the event is borrowed; an operator that keeps it must retain it
+#              reset(timestamp): clears aggregates (RESET)
+#              finish(): ends the chunk
 
 from libc.stdint cimport int64_t, uint64_t
 

@@ -21,7 +21,7 @@ cdef class RowSource:
 
 
 cdef class StreamFeeder:
-    """Operator that inserts into a stream and is told whether the stream has receivers."""
+    """Operator that inserts into a stream and receives a call when the stream's receivers change."""
 
     cdef void follow(self, bint heard, BatchCallback sink, bint block_mode, bint retains) noexcept:
         pass

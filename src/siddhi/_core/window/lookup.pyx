@@ -22,7 +22,7 @@ cdef class WindowScan(Searchable):
         slot: slot in which the condition reads the window's event.
         condition: condition over event slots; None: every event matches.
         shared: all partition keys share the window's events.
-        tells: the window must be told when it is searched.
+        tells: the window needs a call when it is searched.
         calls_python: the condition calls Python, so that the window may change during the search.
     """
 
@@ -262,7 +262,7 @@ cdef class NumberedEvents:
         window: a window that holds what it has emitted as CURRENT and not yet as EXPIRED. If it goes on holding an event
             that it emits as EXPIRED, it must emit a copy without a number. It may hold a batch before it emits it, if it
             ``tells``.
-        tells: the window must be told when it is searched; it then reports events that it holds and has not emitted.
+        tells: the window needs a call when it is searched; it then reports events that it holds and has not emitted.
         shared: all partition keys share the window's events.
     """
 
