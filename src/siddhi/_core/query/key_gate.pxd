@@ -1,8 +1,8 @@
-# Gate before a selection with limited group-by keys or distinct values: decides which rows the selection takes.
+# The step in front of a selection whose group-by keys or distinct values are limited, and says which rows it takes.
 #
-# A refused row changes no aggregate. If the window before the gate returns rows, the record of a refused row is marked
-# (EventC.group), and it is refused again when it expires. The gate keeps the order in which keys were used. The groups
-# report keys that begin, keys without rows in a window, and keys that end.
+# A row that is refused moves no aggregate. Where the window in front gives rows back, the record of a refused one is
+# marked (EventC.group), and it is refused again when it expires. The gate keeps the order in which keys were used; the
+# groups tell it of keys that begin, that hold no row of a window any more, and that end.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -12,18 +12,21 @@ from siddhi._core.record.event cimport EventC
 from siddhi._core.runtime.key_limit cimport KeyLimit
 
 cdef class KeyGate(GroupWatcher):
-    cdef readonly Selector selector        # the next operator
-    cdef GroupBy groups                    # groups of the selector, or None
+    cdef readonly Selector selector        # the next step
+    cdef GroupBy groups                    # its, or None
     cdef readonly KeyLimit keys
     cdef readonly KeyLimit values
-    cdef tuple counted                     # aggregators with limited values
-    cdef bint returns                      # a window returns rows
-    cdef bint marks                        # it returns the same records
-    cdef readonly bint holds               # a window before the gate passes rows on later than they arrive
+    cdef tuple counted                     # aggregators that hold values
+    cdef bint returns                      # a window gives rows back
+    cdef bint marks                        # as the records it took
+    cdef readonly bint holds               # a window in front passes rows on later than they come
     cdef str query
-    cdef bint collects                     # an entry collects the errors of its chunk's events from `pending`
-    cdef object pending                    # error of the first row refused since the last check
-    cdef Py_ssize_t looked                 # number of groups dropped with the chunk that were examined to make room
+    cdef bint collects                     # an entry takes the errors of its chunk's events out of `pending`
+    cdef object pending                    # error of the first row refused since somebody asked
+    cdef Py_ssize_t looked                 # groups to be dropped with the chunk that were looked at for room
+    # Slots of keys that were dropped while a row of the current chunk waits to be emitted under them. They hold nothing,
+    # do not count, and end with the chunk unless an event of their key comes before.
+    cdef set retired
     cdef bint refuses(self, EventC* event) except -1
     cdef int purge(self, int64_t now) except -1
     cdef bint make_room(self) except -1
@@ -33,4 +36,4 @@ cdef class KeyGate(GroupWatcher):
     cdef int end_retired(self) except -1
     cdef Py_ssize_t n_keys(self) noexcept
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1
-    cdef int fail(self, object error) except -1            # ends a chunk in which rows were refused
+    cdef int fail(self, object error) except -1            # the chunk has ended in which rows were refused

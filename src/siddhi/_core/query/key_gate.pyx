@@ -1,4 +1,4 @@
-"""Gate before a selection with limits."""
+"""The gate in front of a selection with limits."""
 
 cimport cython
 
@@ -16,15 +16,15 @@ cdef class KeyGate(GroupWatcher):
     """Limits the keys and values of a selection.
 
     Args:
-        app: context of the app.
-        query: name of the query in reports of rows that fail after a window.
-        selector: the selection, the next operator.
-        keys: limit of the number of groups.
-        values: limit of the distinct values of an aggregator per group.
+        app: the app's context.
+        query: what it is called when its rows fail behind a window.
+        selector: the selection, which comes next.
+        keys: limit of its groups.
+        values: limit of the distinct values of an aggregator and group.
         counted: the aggregators that hold such values.
-        returns: a window returns rows, as EXPIRED or by RESET.
-        marks: it returns the same records that it took.
-        holds: it passes rows on later than they arrive.
+        returns: a window gives rows back, as EXPIRED or by RESET.
+        marks: it gives the records back that it took.
+        holds: it passes rows on later than they come.
     """
 
     def __init__(self, AppContext app not None, str query not None, Selector selector not None, KeyLimit keys not None,
@@ -46,7 +46,7 @@ cdef class KeyGate(GroupWatcher):
 
     @property
     def held(self):
-        """Number of keys, after removing those idle for their ttl. The app's lock must be held."""
+        """Keys held now; those that are idle for their ttl are forgotten first. The app's lock is held."""
         if self.groups is None:
             return 0
         if not self.app.frame.playback or self.app.frame.clock != 0:       # else time has not begun
@@ -55,7 +55,7 @@ cdef class KeyGate(GroupWatcher):
 
     @property
     def most_values(self):
-        """Largest number of values of a group and aggregator."""
+        """Values of the group and aggregator that hold most."""
         return max([aggregator.most_held() for aggregator in self.counted], default=0)
 
     cdef bint refuses(self, EventC* event) except -1:
@@ -69,7 +69,7 @@ cdef class KeyGate(GroupWatcher):
         if event.type != CURRENT:
             return self.marks and event.group == REFUSED
         if self.marks and event.group == REFUSED:
-            event.group = 0            # a batch released early passes again
+            event.group = 0            # an early batch passes once more
         frame.type = CURRENT
         if self.groups is not None:
             group_id = self.groups.find(event, frame)
@@ -100,11 +100,11 @@ cdef class KeyGate(GroupWatcher):
         return 0
 
     cdef bint make_room(self) except -1:
-        """Make room for one more key; return False if there is none."""
+        """Room for one key more; False where there is none."""
         cdef GroupBy groups = self.groups
         cdef uint32_t group_id
-        # Groups whose last row left in this chunk end with it; if they are in the way, a little earlier.
-        while groups.keys.size >= self.keys.most and self.looked < groups.n_dropping:
+        # Groups whose last row left in this very chunk end with it; where they are in the way, a little earlier.
+        while self.n_keys() >= self.keys.most and self.looked < groups.n_dropping:
             group_id = groups.dropping[self.looked]
             self.looked += 1
             if (groups.keys.is_live(group_id) and groups.row_counts[group_id] == 0 and group_id not in self.retired
@@ -112,9 +112,7 @@ cdef class KeyGate(GroupWatcher):
                 self.drop_key(group_id)
         while self.n_keys() >= self.keys.most:
             group_id = self.keys.oldest
-            # Keys used by the current chunk come last: if one of their rows waits for the end of the chunk, all later
-            # ones do.
-            if self.keys.on_full != DROP_OLDEST or group_id == NO_ID or self.is_needed(group_id):
+            if self.keys.on_full != DROP_OLDEST or group_id == NO_ID:
                 return False
             self.drop_key(group_id)
             self.keys.drop()
@@ -147,7 +145,7 @@ cdef class KeyGate(GroupWatcher):
         return 0
 
     cdef bint is_needed(self, uint32_t group_id) noexcept:
-        """Return whether a row of the current chunk will be emitted for a group."""
+        """Whether a row of the current chunk is to be emitted for a group id."""
         return self.selector.waits_for(group_id) or self.groups.is_pinned(group_id)
 
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1:
@@ -165,7 +163,7 @@ cdef class KeyGate(GroupWatcher):
         cdef bint collects = self.collects
         if self.refuses(event):
             return self.selector.finish() if collects else self.finish()
-        # The output of the row may lead back here: that does not belong to the entry's chunk.
+        # What the row leads to may come back here: that is none of the entry's chunk.
         self.collects = False
         try:
             self.selector.process_one(event)
@@ -188,7 +186,7 @@ cdef class KeyGate(GroupWatcher):
 
     cdef int fail(self, object error) except -1:
         if self.holds:
-            # The current event is not the one whose row was refused.
+            # The event at work is another one than those whose rows were refused.
             self.app.handle(error, self.query, [])
             return 0
         raise error
@@ -196,7 +194,7 @@ cdef class KeyGate(GroupWatcher):
     cdef int begun(self, uint32_t group_id) except -1:
         if not self.returns:
             self.keys.use(group_id, now_ms(&self.app.frame))
-        self.keys.allows(self.groups.keys.size)        # logs the warning
+        self.keys.allows(self.n_keys())        # warns
         return 0
 
     cdef int left(self, uint32_t group_id) except -1:
@@ -214,7 +212,7 @@ cdef class KeyGate(GroupWatcher):
         self.retired.clear()
         return 0
 
-    # --- snapshots: keys in order of use; read after the groups
+    # --- snapshots: keys in order of use. Read behind the groups.
 
     cdef int write(self, SnapshotWriter writer) except -1:
         if self.groups is None:
@@ -227,7 +225,7 @@ cdef class KeyGate(GroupWatcher):
         return self.keys.read(self.groups.keys, reader)
 
     def renew(self):
-        """Reset the order of use: as if all removable keys had been used now, in the order of their group ids."""
+        """All keys that may be dropped are as if they had been used now, in the order of their group ids."""
         cdef uint32_t group_id
         cdef int64_t now = now_ms(&self.app.frame)
         if self.groups is None:

@@ -1,12 +1,15 @@
-"""Buffer of an ``@async`` stream: senders add events and go on, worker threads deliver them.
+"""The buffer of an ``@async`` stream: senders add events and continue, worker threads deliver them.
 
-Workers remove events from the ring buffer only while they hold the app's lock. So events are delivered in the order in
-which they were added, whatever the number of workers, and a snapshot sees a ring that does not change. Adding takes no
-lock: a ring operation runs no Python code, so the interpreter lock is enough.
+Workers take events out of the ring buffer only while they hold the lock of the app. So events are delivered in the order in
+which they were added, whatever the number of workers, and the ring does not change during a snapshot. Adding takes no lock:
+a ring operation runs no Python code, so the GIL is enough.
 
-A full ring blocks senders. A sender that holds the app's lock (a query that inserts into the stream, a callback that
-sends) must not wait for workers that need this lock: it delivers the oldest events itself. If these send into the same
-stream again, the ring grows: a stream that feeds itself would otherwise deadlock.
+A full ring blocks senders. A sender that holds the lock of the app (a query that inserts into the stream, a callback that
+sends) cannot wait for workers that need that lock: it delivers the oldest events itself. If these send into the same stream
+again, directly or through other streams, the ring grows: the stream would otherwise wait for itself indefinitely.
+
+Delivery runs C code only, where Python neither switches threads nor handles signals. So a thread that delivers chunk after
+chunk lets other threads run every few milliseconds, and a worker releases the app's lock for a thread that waits for it.
 """
 
 cimport cython
@@ -36,13 +39,13 @@ cdef enum:
 @cython.final
 @cython.no_gc_clear
 cdef class AsyncBuffer(Processor):
-    """Buffers the events of one stream until a worker delivers them.
+    """Holds the events of one stream until a worker delivers them.
 
     Args:
-        app: context of the app.
-        junction: delivers the events.
-        capacity: number of buffered events from which senders wait.
-        batch: maximum number of events of a delivered chunk.
+        app: the app's context.
+        junction: where they are delivered.
+        capacity: events held; senders wait beyond it.
+        batch: most events of a delivered chunk.
     """
 
     cdef StreamJunction junction
@@ -50,11 +53,14 @@ cdef class AsyncBuffer(Processor):
     cdef EventRingC ring
     cdef readonly Py_ssize_t capacity
     cdef Py_ssize_t batch
-    cdef bint stopped              # workers end when the ring is empty; senders no longer wait
+    cdef bint stopped              # workers end when the ring is empty; nobody waits for room any more
+    cdef int64_t deadline          # ns of the monotonic clock: nothing is delivered later; 0: none
+    cdef int64_t turn              # ns of the monotonic clock: when other threads were last let run
+    cdef Py_ssize_t unlooked       # events delivered since the last look at the clock
     cdef bint helping              # a sender is delivering
-    cdef int sleeping              # number of workers waiting for events
-    cdef int waiting               # number of senders waiting for room
-    cdef object filled             # condition variables
+    cdef int sleeping              # workers waiting for events
+    cdef int waiting               # senders waiting for room
+    cdef object filled             # conditions to wait on
     cdef object emptied
 
     def __init__(self, AppContext app not None, StreamJunction junction not None, Py_ssize_t capacity,
@@ -75,11 +81,11 @@ cdef class AsyncBuffer(Processor):
         return self.ring.size
 
     cdef bint holds_app(self) noexcept:
-        """Return whether this thread holds the app's lock."""
+        """Whether this thread is inside the app's processing."""
         return self.app.lock.depth > 0 and self.app.lock.owner == PyThread_get_thread_ident()
 
     cdef int put(self, EventC* event, bint moves_clock, AppLock sender_lock) except -1:
-        """Add a copy of an event as soon as there is room."""
+        """Put a copy of an event in, as soon as there is room."""
         cdef EventC* copy
         cdef Py_ssize_t size
         while self.ring.size >= self.capacity:
@@ -102,8 +108,8 @@ cdef class AsyncBuffer(Processor):
             release(self.pool, copy)
             raise
         if self.stopped:
-            # The workers may be gone: a sender inside the app delivers the events itself.
-            while self.ring.size and not self.helping:
+            # The workers may be gone: whoever still sends from inside the app delivers himself.
+            while self.ring.size and not self.helping and not self.is_overdue():
                 self.help()
         elif self.sleeping:
             with self.filled:
@@ -111,7 +117,7 @@ cdef class AsyncBuffer(Processor):
         return 0
 
     cdef int help(self) except -1:
-        """Deliver a chunk on behalf of a worker, for a sender that holds the app's lock."""
+        """Do a worker's job, for a sender that holds the app's lock."""
         self.helping = True
         try:
             self.deliver()
@@ -135,7 +141,7 @@ cdef class AsyncBuffer(Processor):
         return self.deadline and <int64_t> monotonic_ns() >= self.deadline
 
     cdef int await_room(self, AppLock sender_lock) except -1:
-        # Release all levels of the lock: the thread that makes room may be sending here, too.
+        # Nobody else may be kept out meanwhile: the one who makes room may be sending here, too.
         cdef int i, depth = 0 if sender_lock is None else sender_lock.depth
         for i in range(depth):  # no-cython-lint
             unlock_app(sender_lock)
@@ -156,7 +162,7 @@ cdef class AsyncBuffer(Processor):
             "the event was not taken")
 
     cdef int deliver(self) except -1:
-        """Deliver the oldest events as one chunk; the app's lock must be held."""
+        """Deliver the oldest events as one chunk; the app's lock is held."""
         cdef EventChunk chunk
         cdef EventC* event
         cdef Py_ssize_t n = min(self.batch, self.ring.size)
@@ -176,7 +182,7 @@ cdef class AsyncBuffer(Processor):
             n -= 1
         partition = self.app.frame.partition
         try:
-            # Wait until half is free: waking for one entry would make sender and worker alternate event by event.
+            # Not for one free place: sender and worker would take turns event by event.
             if self.waiting and 2 * self.ring.size <= self.capacity:
                 with self.emptied:
                     self.emptied.notify_all()
@@ -192,12 +198,12 @@ cdef class AsyncBuffer(Processor):
     # --- threads
 
     def work(self):
-        """Run a worker: deliver until :meth:`stop` was called and the ring is empty."""
+        """Deliver until :meth:`stop` was called and the ring is empty, or the deadline is over; a worker's whole life."""
         while self.await_events():
             self.deliver_some()
 
     def deliver_some(self):
-        """Deliver one chunk, if there are events. Raise what the error handling of the stream raises."""
+        """Deliver one chunk, if there is something to deliver. Raises what the stream's error handling raises."""
         lock_app(self.app.lock)
         try:
             self.deliver()
@@ -216,11 +222,13 @@ cdef class AsyncBuffer(Processor):
         return 0
 
     cdef bint await_events(self) except -1:
-        """Wait for events; return False if there will be none."""
+        """Wait for events; return False if there will be none, or they are not to be delivered."""
+        if self.is_overdue():
+            return False
         if self.ring.size:
             return True
         with self.filled:
-            # Counted before the ring is checked again: a sender that fills it from now on notifies.
+            # Counted before the ring is looked at again: a sender who fills it from now on will call.
             self.sleeping += 1
             try:
                 while self.ring.size == 0 and not self.stopped:
@@ -234,7 +242,7 @@ cdef class AsyncBuffer(Processor):
         self.deadline = deadline
 
     def stop(self):
-        """Let workers end when the ring is empty; waiting senders get an error."""
+        """Let workers end when the ring is empty; senders that wait for room are refused."""
         self.stopped = True
         with self.filled:
             self.filled.notify_all()
@@ -263,12 +271,12 @@ cdef class AsyncBuffer(Processor):
 
 @cython.final
 cdef class AsyncEntry(Receiver):
-    """Adds the events that reach a junction to the buffer.
+    """Puts what reaches a junction into the buffer.
 
     Args:
         buffer: the buffer.
         moves_clock: in playback the timestamps of these events move the app's clock.
-        gate: lock of the senders of this entry, released while they wait; None: the app's lock.
+        sender_lock: lock of the senders of this entry, released while they wait; None: the lock of the app.
     """
 
     cdef AsyncBuffer buffer
