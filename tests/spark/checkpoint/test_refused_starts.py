@@ -44,7 +44,7 @@ def test_what_is_refused_changes_nothing(spark, tmp_path):
     manifest = tmp_path / "checkpoint" / "siddhi" / "manifest.json"
 
     # A first one: its shards are not bound.
-    with pytest.raises(ValueError, match=r"trigger is \{'processingTime': 'nonsense'\}: "):
+    with pytest.raises(ValueError, match=r"invalid trigger \{'processingTime': 'nonsense'\}: "):
         app(spark, tmp_path, SUM, shards=64).start(checkpoint, {"Out": out}, trigger={"processingTime": "nonsense"})
     assert not manifest.exists()
     app(spark, tmp_path, SUM).finish(checkpoint, {"Out": out})
@@ -82,7 +82,7 @@ def test_a_file_where_a_folder_is_to_be(spark, tmp_path):
     here, file = app(spark, tmp_path, SUM), str(tmp_path / "file")
     with pytest.raises(SparkRunError, match=r"folder \S+/file\S* can't be made: "):
         here.start(file, {"Out": MemorySink()}, trigger=NOW)
-    with pytest.raises(SparkRunError, match=r"/file is a file: "):
+    with pytest.raises(SparkRunError, match=r"/file is a file, and the sink writes a folder"):
         here.start(str(tmp_path / "checkpoint"), {"Out": FileSink(file)}, trigger=NOW)
     assert (tmp_path / "file").read_text() == "mine"
     assert not (tmp_path / "checkpoint" / "siddhi" / "manifest.json").exists()

@@ -37,11 +37,9 @@ def test_they_are_refused_before_anything_runs(spark, tmp_path):
 
     runtime = stream("Batch")
     for begin in (runtime.start, runtime.finish):
-        with pytest.raises(ValueError, match="stream 'O' has an attribute 'Batch', which who reads the files"):
+        with pytest.raises(ValueError, match="stream 'O' has an attribute 'Batch', a column that readers of the files"):
             begin(f"{tmp_path}/checkpoint", {"P": MemorySink(), "O": FileSink(f"{tmp_path}/out")})
-    timed = (
-        "stream 'O' has an attribute '_Timestamp', the name of the column of event time that is added to it: rename it"
-    )
+    timed = "stream 'O' has an attribute '_Timestamp', the name of the added column of event time: rename it"
     runtime = stream("_Timestamp")
     for begin in (runtime.start, runtime.finish):
         with pytest.raises(ValueError, match=timed):

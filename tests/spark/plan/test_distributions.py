@@ -107,7 +107,7 @@ def test_a_primary_key_of_another_column_keeps_a_table_in_one_shard() -> None:
         assert len(oracle(STREAMS + app, rows, ["O"])["O"]) == (1 if single else 3)
     (fragment,) = fragments(text.format(key="@PrimaryKey('v')"))
     assert fragment.reason == (
-        "table 'T' is written, and not every use of it asks for one value of the same column of its primary key"
+        "table 'T' is written, and not every access looks up one value of the same column of its primary key"
     )
 
 

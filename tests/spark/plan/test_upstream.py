@@ -142,5 +142,5 @@ def test_an_output_needs_the_tables_above_it_alone(spark):
     runtime = SparkRuntime(JOINED, spark)
     runtime.bind("S", spark.createDataFrame([("x", 1000)], "a string, at bigint"), timestamp="at")
     assert list(map(tuple, runtime.output("O").collect())) == [("x",)]
-    with pytest.raises(ValueError, match="no rows for table L: call bind_table first"):
+    with pytest.raises(ValueError, match="table L has no rows: call bind_table first"):
         runtime.output("J")

@@ -83,7 +83,7 @@ def test_a_stream_does_not_feed_itself(spark, tmp_path):
         sinks = {"O": FileSink(f"{tmp_path}/{where}")}
         for begin in (runtime.start, runtime.finish):
             with pytest.raises(
-                ValueError, match=rf"the sink of 'O' writes to folder .*, which {lies} .*/in, where 'S' is"
+                ValueError, match=rf"the sink of 'O' writes to folder .*, which {lies} .*/in, the input of 'S'"
             ):
                 begin(f"{tmp_path}/checkpoint", sinks)
     assert sorted(tmp_path.rglob("*")) == before

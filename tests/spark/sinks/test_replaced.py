@@ -66,11 +66,11 @@ def test_files_of_somebody_are_left_alone_and_nothing_is_written(spark, tmp_path
         report.unlink()
     # Beside rows of a batch, too.
     (tmp_path / "first" / "report.txt").write_text("mine")
-    with pytest.raises(SparkRunError, match=r"folder .*/first holds what no batch of an app wrote there"):
+    with pytest.raises(SparkRunError, match=r"folder .*/first has files that no batch of an app wrote"):
         SparkRuntime(app(tmp_path, "first"), spark).write()
     assert rows(spark, tmp_path, "first/part-*") == [(1, "x")]
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(SparkRunError, match="/file is a file: a sink writes a folder of files"):
+    with pytest.raises(SparkRunError, match="/file is a file, and the sink writes a folder"):
         SparkRuntime(app(tmp_path, "file"), spark).write()
 
 
@@ -80,7 +80,7 @@ def test_batches_and_streams_do_not_share_a_folder(spark, tmp_path):
     put(spark, tmp_path, (1, "x"))
     runtime = SparkRuntime(app(tmp_path, "out"), spark)
     runtime.start(f"{tmp_path}/checkpoint", trigger=NOW).await_termination()
-    belongs = r"folder .*/out belongs to a stream, whose rows a batch would delete: give the batch a folder of its own"
+    belongs = r"folder .*/out belongs to a stream, whose rows a batch would delete: use another folder for the batch"
     with pytest.raises(SparkRunError, match=belongs):
         SparkRuntime(app(tmp_path, "out"), spark).write()
     (tmp_path / "out" / "_siddhi").unlink()  # of a version that set no mark
@@ -92,7 +92,7 @@ def test_batches_and_streams_do_not_share_a_folder(spark, tmp_path):
 
     SparkRuntime(app(tmp_path, "batch"), spark).write()
     with pytest.raises(
-        SparkRunError, match=r"folder .*/batch holds files that no stream wrote \(part-.*\), which would be"
+        SparkRunError, match=r"folder .*/batch has files that no stream wrote \(part-.*\), which would be"
     ):
         SparkRuntime(app(tmp_path, "batch"), spark).start(f"{tmp_path}/other", trigger=NOW)
     assert not (tmp_path / "other" / "siddhi" / "manifest.json").exists()

@@ -25,7 +25,9 @@ def test_the_format_of_batches_is_known_by_their_files(spark, tmp_path):
         (own,) = [format_ for format_ in FILE_FORMATS if format_ in name]
         require_format(spark, folder, own)
         for other in set(FILE_FORMATS) - {own}:
-            with pytest.raises(SparkRunError, match=rf"folder .*/out holds batches in {own}, and with {other} beside"):
+            with pytest.raises(
+                SparkRunError, match=rf"folder .*/out has batches in {own}, and no reader takes {other} beside"
+            ):
                 require_format(spark, folder, other)
     (tmp_path / "out" / "batch=70").mkdir()
     (tmp_path / "out" / "batch=70" / "made by somebody.txt").touch()
@@ -44,7 +46,7 @@ def test_a_stream_does_not_go_on_in_another_format(spark, tmp_path):
     run("json")
     for again in range(2):
         put(tmp_path, (9000 + 4000 * again, "a", 3))
-        with pytest.raises(SparkRunError, match="go on with json, or give the sink a folder of its own"):
+        with pytest.raises(SparkRunError, match="write json, or use another folder"):
             run("csv")
         run("json")
     assert len(spark.read.json(folder).collect()) == 3

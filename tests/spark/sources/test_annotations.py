@@ -83,7 +83,7 @@ def test_other_sources_are_refused_where_they_would_be_read():
         runtime.output("Out")
     assert str(caught.value).startswith("[E409] Spark can't read the tcp source of 'There', as it must read rows again")
     assert "line 2, column 0" in str(caught.value)
-    assert "hint: bind('There', frame, ...), or a source that keeps its events: kafka, file" in str(caught.value)
+    assert "hint: use bind('There', frame, ...), or a source that keeps its events: kafka, file" in str(caught.value)
 
 
 def test_other_sinks_are_refused_where_they_would_be_written(spark):
@@ -109,27 +109,30 @@ def test_the_command_line_explains_without_java(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--shards", "3", "--input", "S=x.csv"], "--shards goes with --engine spark"),
-        (["--engine", "spark", "--until", "5", "--input", "S=x.csv"], "--engine spark knows no --until"),
+        (["--shards", "3", "--input", "S=x.csv"], "--shards requires --engine spark"),
+        (["--engine", "spark", "--until", "5", "--input", "S=x.csv"], "--engine spark does not support --until"),
         (["--engine", "spark", "--input", "S=x.csv"], "--engine spark needs --timestamp"),
-        (["--engine", "spark", "--trigger", "5 seconds", "--input", "S=x.csv"], "--trigger goes with --checkpoint"),
-        (["--finish", "--input", "S=x.csv"], "--finish goes with --engine spark"),
-        (["--engine", "spark", "--finish", "--input", "S=x.csv"], "--finish goes with --checkpoint"),
-        (["--engine", "spark", "--late", "side", "--input", "S=x.csv"], "--late goes with --checkpoint"),
+        (["--engine", "spark", "--trigger", "5 seconds", "--input", "S=x.csv"], "--trigger requires --checkpoint"),
+        (["--finish", "--input", "S=x.csv"], "--finish requires --engine spark"),
+        (["--engine", "spark", "--finish", "--input", "S=x.csv"], "--finish requires --checkpoint"),
+        (["--engine", "spark", "--late", "side", "--input", "S=x.csv"], "--late requires --checkpoint"),
         (
             ["--engine", "spark", "--checkpoint", "c", "--finish", "--trigger", "5 seconds"],
-            "--finish takes what is there now: it goes without --trigger",
+            "--finish processes the available input: it can't be combined with --trigger",
         ),
         (
             ["--engine", "spark", "--checkpoint", "c", "--end-of-input", "flush"],
-            "--end-of-input says how a stream ends, and this one goes on at the next start: --finish ends it",
+            "--end-of-input requires --finish: without it the stream continues at the next start",
         ),
-        (["--engine", "spark", "--checkpoint", "c", "--timestamp", "ts"], "--timestamp goes without --checkpoint"),
+        (
+            ["--engine", "spark", "--checkpoint", "c", "--timestamp", "ts"],
+            "--timestamp can't be combined with --checkpoint",
+        ),
         (
             ["--engine", "spark", "--checkpoint", "c", "--emit-timestamp", "t"],
-            "--emit-timestamp goes without --checkpoint",
+            "--emit-timestamp can't be combined with --checkpoint",
         ),
-        (["--engine", "spark", "--output", "O=o.csv", "--output", "S=o.csv"], "is named by more than one --output"),
+        (["--engine", "spark", "--output", "O=o.csv", "--output", "S=o.csv"], "more than one --output writes to"),
     ],
 )
 def test_options_that_do_not_go_together(tmp_path, arguments, message):
