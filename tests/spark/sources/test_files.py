@@ -169,7 +169,7 @@ def test_columns_that_only_some_files_have(spark, tmp_path):
     assert out(spark, stream(tmp_path, "wider", "parquet", "n long, ts long"), columns="n") == [(1,), (2,)]
     with pytest.raises(SparkLoweringError, match="column 'symbol' has type string, and the app declares int"):
         out(spark, stream(tmp_path, "in", "parquet", "symbol int, ts long"), columns="symbol")
-    with pytest.raises(SparkLoweringError, match=r"its files have other columns: \[CANNOT_MERGE"):
+    with pytest.raises(SparkLoweringError, match=r"its files have different columns: \[CANNOT_MERGE"):
         out(spark, stream(tmp_path, "wider", "parquet", "symbol string, n long, ts long"))
 
 
@@ -293,7 +293,7 @@ def test_files_of_another_format_and_torn_ones(spark, tmp_path):
         assert "hint: give a file or folder that Spark can read" in told
     assert "ORC" not in told
     app = SparkRuntime(f"{text} from S select symbol insert into O;", spark)
-    with pytest.raises(SparkLoweringError, match="damaged, or no parquet file"):
+    with pytest.raises(SparkLoweringError, match="damaged, or not a parquet file"):
         app.start(str(tmp_path / "checkpoint"), {"O": MemorySink()}, trigger=NOW)
     with pytest.raises(SparkLoweringError, match="its first line is not text, so it is not csv"):
         out(spark, stream(tmp_path, "parquet", "csv"))
@@ -313,7 +313,7 @@ def test_a_torn_file_among_whole_ones(spark, tmp_path):
     query = app.start(str(tmp_path / "checkpoint"), {"O": MemorySink()}, trigger=NOW)
     with pytest.raises(BadRowError, match=told):
         query.await_termination()
-    with pytest.raises(SparkLoweringError, match=r"zz\.parquet is damaged, or no parquet file"):
+    with pytest.raises(SparkLoweringError, match=r"zz\.parquet is damaged, or not a parquet file"):
         out(spark, stream(tmp_path, "parquet", "parquet", "symbol string, m int, ts long"), columns="m")
 
 
