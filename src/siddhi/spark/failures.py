@@ -45,7 +45,7 @@ def run_error(error: BaseException) -> SparkRunError | None:
     if found := _BAD_ROW.search(text):
         return BadRowError(found.group(1))
     if broken := _broken_file(text):
-        return BadRowError(f"file {broken} is damaged, or has another format than its source declares")
+        return BadRowError(f"{broken} is damaged, or has another format than its source declares")
     if _BAD_HEADER.search(text):
         file = _CSV_FILE.search(text)
         return BadRowError(

@@ -306,7 +306,7 @@ def test_a_torn_file_among_whole_ones(spark, tmp_path):
     as_each_format(spark, tmp_path)
     (tmp_path / "torn" / "0.parquet").rename(tmp_path / "parquet" / "zz.parquet")
     text = stream(tmp_path, "parquet", "parquet")
-    told = rf"^file:{tmp_path}/parquet/zz\.parquet is damaged, or of another format than its source says$"
+    told = rf"^file:{tmp_path}/parquet/zz\.parquet is damaged, or has another format than its source declares$"
     with pytest.raises(BadRowError, match=told), run_errors():
         out(spark, text)
     app = SparkRuntime(f"{text} from S select symbol insert into O;", spark)
