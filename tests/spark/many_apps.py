@@ -34,6 +34,7 @@ from siddhi.spark.streaming.plan import Streaming, StreamingPlan, plan_streaming
 from siddhi.spark.streaming.query import new_run
 from siddhi.spark.testing import Row
 from siddhi.spark.workers.batch import EndOfInput, sorted_rows
+from siddhi.spark.workers.input_schema import InputSchema
 from siddhi.spark.workers.program import FragmentProgram, union_columns
 from siddhi.spark.workers.record_batch import RowLayout, decode, decode_output, encode
 from siddhi.spark.workers.shard import ARROW_TYPES
@@ -96,7 +97,10 @@ class ManyApps:
             tuple(program for each in self._cut for program in each.programs),
             (),
         )
-        self._ranges = tuple(ShardRange(n * shards) for n in range(len(self._whole.programs)))
+        self._ranges = tuple(
+            ShardRange(n * shards, frozenset((program.fingerprint,)), frozenset(), InputSchema.of(program), ())
+            for n, program in enumerate(self._whole.programs)
+        )
         self.last = max(time for app in apps for _, time, _ in app.rows)
 
     # --- in

@@ -66,4 +66,4 @@ def test_files_that_are_none_of_their_format(told, file):
     ours = run_error(error)
     assert isinstance(ours, BadRowError) is (file is not None)
     if file is not None:
-        assert str(ours) == f"file {file} is damaged, or has another format than its source declares"
+        assert str(ours) == f"{file} is damaged, or has another format than its source declares"

@@ -129,7 +129,7 @@ def test_a_stream_is_ended_and_opened_again(masters, tmp_path, monkeypatch):
     app.write_text(f"{app.read_text()}\n{more}")
     more_output = ["--output", f"Nines={tmp_path}/nines.parquet"]
     code, told = failing(*arguments, *more_output)
-    assert (code, "start with --evolve if that is meant" in told) == (5, True)
+    assert (code, "start with --evolve to accept this" in told) == (5, True)
     more_output += ["--output", f"Counts={tmp_path}/again.csv"]
     run(*arguments, *more_output, "--finish", "--evolve", "--end-of-input", "flush")
     assert written() == ["1", "2", "2"]
@@ -167,10 +167,10 @@ def test_binds_that_spark_can_not_read(masters, tmp_path, monkeypatch):
     (tmp_path / "in" / "1.parquet").write_bytes(b"PAR1xxxx")
     common = ["app.siddhi", "--engine", "spark", "--output", "Copy=copy.csv", "--bind"]
     code, told = failing(*common, f"Trades=parquet:{tmp_path}/in?timestamp=ts")
-    assert (code, "1.parquet is damaged, or no parquet file" in told, "ORC" in told) == (3, True, False)
+    assert (code, "1.parquet is damaged, or not a parquet file" in told, "ORC" in told) == (3, True, False)
     pq.write_table(pa.table({"ts": [1], "n": pa.array([1], pa.int32())}), tmp_path / "in" / "0.parquet")
     code, told = failing(*common, f"Trades=parquet:{tmp_path}/in?timestamp=ts")
-    assert (code, "1.parquet is damaged, or of another format" in told) == (3, True)
+    assert (code, "1.parquet is damaged, or has another format" in told) == (3, True)
     code, told = failing(*common, "Trades=csv:s4://bucket/in?timestamp=ts")
     told = " ".join(told.replace("│", " ").split())
     assert (code, "s4://bucket/in can't be reached, as Spark lacks the file system of s4" in told) == (2, True)

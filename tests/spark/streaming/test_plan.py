@@ -119,5 +119,5 @@ def test_late_rows_may_end_the_query(spark, tmp_path):
     (tmp_path / "more" / "000.parquet").rename(tmp_path / "in" / "900.parquet")
     os.utime(tmp_path / "in" / "900.parquet", (1_800_000_000,) * 2)
     runtime = bound(spark, tmp_path / "in", late="error")
-    with pytest.raises(SparkRunError, match=r"^app 'Killed': 1 row came behind the watermark \d+"):
+    with pytest.raises(SparkRunError, match=r"^app 'Killed': 1 late row, behind the watermark \d+"):
         runtime.finish(str(tmp_path / "checkpoint"), {"Running": MemorySink()})
