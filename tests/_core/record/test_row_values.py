@@ -165,7 +165,7 @@ def test_a_row_of_a_store_is_values_in_order(row):
         assert app.rows() == [("a", 1)]
         shelf.rows = [row]
         with pytest.raises(
-            OnDemandQueryCreationError, match=f"the store gave a {type(row).__name__}, not a row of values"
+            OnDemandQueryCreationError, match=f"the store returned a {type(row).__name__}, expected a row of values"
         ):
             app.rows()
 

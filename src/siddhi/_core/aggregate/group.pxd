@@ -1,9 +1,9 @@
 # Group by: maps keys to group ids and manages the lifetime of a group's aggregator states.
 #
-# A group lives while a window holds events of it. Behind a sliding window the group id is stored in the
-# event (EventC.group = group id + 1), so that its expiry needs no second look-up. RESET empties the groups of a
-# partition at once; keys keep their id until the chunk ends, because the last event per group may stand on either
-# side of the RESET. The groups of a partition form a list, so that what concerns one costs nothing for the others.
+# A group lives while a window holds events of it. After a sliding window, the group id is stored in the event
+# (EventC.group = group id + 1), so that its expiry needs no second lookup. RESET empties all groups of a partition; keys
+# keep their ids until the chunk ends, because the last event of a group may come before or after the RESET. The groups of
+# a partition form a linked list, so that an operation on one partition does not visit the groups of the others.
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
@@ -18,22 +18,22 @@ cdef struct KeyCellC:
     int cell
     int word
     uint64_t bit
-    uint8_t narrow                 # a 4-byte value: its other half means nothing
+    uint8_t narrow                 # a 4-byte value; the other half of the cell is undefined
 
-cdef struct GroupLinksC:                # of a group in the list of its partition
+cdef struct GroupLinksC:                # links of a group in the list of its partition
     uint32_t previous              # NO_ID: none
     uint32_t next
 
 cdef enum:
     NEARBY = 1024                  # entries of the hint table, see near()
-    NO_PARTITION = 0xfffffffe      # in place of a first group: there is no such partition key
+    NO_PARTITION = 0xfffffffe      # instead of a first group: the partition id is not in use
 
 cdef class GroupWatcher(Processor):
-    # Is notified when a group begins, when no window holds a row of it any more, and when it has ended.
+    # Is notified when a group begins, when its last row leaves the window, and when it has ended.
     cdef int begun(self, uint32_t group_id) except -1
     cdef int left(self, uint32_t group_id) except -1
     cdef int ended(self, uint32_t group_id) except -1
-    cdef int cleared(self) except -1                           # all at once: a snapshot is to be read
+    cdef int cleared(self) except -1                           # all groups are removed, before a snapshot is read
 
 cdef class GroupBy:
     cdef readonly KeyMap keys
@@ -43,7 +43,7 @@ cdef class GroupBy:
     cdef bint partitioned          # the partition id is part of the key
     cdef bint simple               # one 8-byte cell of the current event
     cdef bint is_text              # simple, and a string
-    cdef uint32_t recent[NEARBY]   # group ids by address of the text seen last, as a hint
+    cdef uint32_t recent[NEARBY]   # hint table: group ids by the address of the text, see near()
     cdef bint remembers            # group ids are stored in events
     cdef list aggregators
     cdef uint32_t* row_counts            # [capacity] events of the group that have not expired
@@ -51,34 +51,34 @@ cdef class GroupBy:
     cdef GroupLinksC* links            # [capacity]
     cdef uint32_t* first           # [n_partitions] first group of each partition
     cdef Py_ssize_t n_partitions
-    cdef uint32_t* dropping        # groups that lost their last event in this chunk
+    cdef uint32_t* dropping        # groups whose last event expired in this chunk
     cdef Py_ssize_t n_dropping
     cdef Py_ssize_t dropping_capacity
     cdef uint32_t group_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
     cdef uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe
-    cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_ID: no such group
+    cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_ID: the key has no group
     cdef object key_of(self, EventC* event, FrameC* frame)                         # a tuple
-    cdef int discard(self, uint32_t group_id) except -1            # drop a group whatever it holds
-    cdef bint is_over(self, uint32_t group_id) noexcept            # nothing is held of a group whose rows have left
-    # Forget what a group holds. The group id stays the key's until it is discarded: rows of the current chunk name it.
+    cdef int discard(self, uint32_t group_id) except -1            # drop a group with all its state
+    cdef bint is_over(self, uint32_t group_id) noexcept            # whether a group without rows has no other state
+    # Remove the state of a group. Its key keeps the group id until discard(), because rows of the current chunk refer to it.
     cdef int retire(self, uint32_t group_id) except -1
-    cdef void revive(self, uint32_t group_id) noexcept             # an event of a retired key comes: it begins anew
-    cdef bint is_pinned(self, uint32_t group_id) noexcept          # something of the current chunk names the group id
+    cdef void revive(self, uint32_t group_id) noexcept             # start a retired group again, for a new event of its key
+    cdef bint is_pinned(self, uint32_t group_id) noexcept          # whether rows of the current chunk refer to the group id
     cdef int begin(self, uint32_t group_id) except -1
     cdef uint32_t partition_of(self, uint32_t group_id) noexcept
     cdef uint32_t first_of(self, uint32_t partition) noexcept
-    cdef int open_partition(self, uint32_t partition) except -1  # a key of it is there: snapshots may hold its groups
+    cdef int open_partition(self, uint32_t partition) except -1  # mark a partition id as used: snapshots may hold its groups
     cdef int link(self, uint32_t group_id) except -1
     cdef void unlink(self, uint32_t group_id) noexcept
-    cdef int last_left(self, uint32_t group_id) except -1          # the last event of a group expired
+    cdef int last_left(self, uint32_t group_id) except -1          # handle the expiry of a group's last event
     cdef int reset(self, uint32_t partition) except -1
     cdef int sweep(self) except -1
-    cdef int drop(self, uint32_t group_id) except -1               # a group of which nothing is held
+    cdef int drop(self, uint32_t group_id) except -1               # drop a group without state
     cdef int write(self, SnapshotWriter writer) except -1
     cdef int read(self, SnapshotReader reader) except -1
 
 cdef inline int leave_group(GroupBy groups, uint32_t group_id) except -1:
-    """An event of the group expired."""
+    """Count an expired event of the group."""
     if groups.row_counts[group_id] > 1:
         groups.row_counts[group_id] -= 1
         return 0
@@ -91,11 +91,11 @@ cdef inline uint32_t group_in(GroupBy groups, EventC* event, FrameC* frame) exce
     return groups.group_of(event, frame)
 
 cdef inline uint64_t near(uint64_t address) noexcept:
-    """Return the entry of the hint table for a text's address; neighbours in memory are spread."""
+    """Return the entry of the hint table for the address of a text; the hash spreads neighbouring addresses."""
     return (address * <uint64_t> 0x9e3779b97f4a7c15) >> 54
 
 cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32_t* group_ids) noexcept:
-    """Write the group ids of a block of events that the hint table knows, NO_ID for the others."""
+    """Write the group ids of a block of events: those in the hint table, NO_ID for the others."""
     cdef Py_ssize_t j
     cdef uint64_t key
     cdef uint32_t hint
@@ -114,7 +114,7 @@ cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32
         group_ids[j] = hint if known else NO_ID
 
 cdef inline uint32_t group_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
-    """As group_in, for events that store no group id: the hint table knows texts that came lately."""
+    """Return the id of the group of an event that stores none; try the hint table of recent texts first."""
     cdef uint64_t key
     cdef uint32_t hint
     if groups.is_text and not event.body[groups.cells.word] & groups.cells.bit:
@@ -126,5 +126,5 @@ cdef inline uint32_t group_near(GroupBy groups, EventC* event, FrameC* frame) ex
     return groups.group_of(event, frame)
 
 cdef inline int end_chunk(GroupBy groups) except -1:
-    """Drop the groups that no window holds any more."""
+    """Drop the groups of which the window holds no row any more."""
     return groups.sweep() if groups.n_dropping else 0

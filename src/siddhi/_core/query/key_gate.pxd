@@ -1,8 +1,9 @@
-# The step in front of a selection whose group-by keys or distinct values are limited, and says which rows it takes.
+# The operator before a selection with a limit of group-by keys or of distinct values. It decides which rows the selection
+# processes.
 #
-# A row that is refused moves no aggregate. Where the window in front gives rows back, the record of a refused one is
-# marked (EventC.group), and it is refused again when it expires. The gate keeps the order in which keys were used; the
-# groups tell it of keys that begin, that hold no row of a window any more, and that end.
+# A rejected row changes no aggregate. If the window before the gate emits rows as EXPIRED later, the record of a rejected
+# row is marked (EventC.group), and it is rejected again when it expires. The gate keeps the keys in order of use; the
+# groups notify it when a key begins, when the last row of a key leaves the window, and when a key ends.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -13,19 +14,19 @@ from siddhi._core.runtime.key_limit cimport KeyLimit
 
 cdef class KeyGate(GroupWatcher):
     cdef readonly Selector selector        # the next step
-    cdef GroupBy groups                    # its, or None
+    cdef GroupBy groups                    # groups of the selector, or None
     cdef readonly KeyLimit keys
     cdef readonly KeyLimit values
-    cdef tuple counted                     # aggregators that hold values
-    cdef bint returns                      # a window gives rows back
-    cdef bint marks                        # as the records it took
-    cdef readonly bint holds               # a window in front passes rows on later than they come
+    cdef tuple counted                     # aggregators that hold distinct values
+    cdef bint returns                      # a window emits rows again, as EXPIRED or by RESET
+    cdef bint marks                        # it emits the same records again
+    cdef readonly bint holds               # a window before the gate emits rows later than they came
     cdef str query
-    cdef bint collects                     # an entry takes the errors of its chunk's events out of `pending`
-    cdef object pending                    # error of the first row refused since somebody asked
-    cdef Py_ssize_t looked                 # groups to be dropped with the chunk that were looked at for room
-    # Slots of keys that were dropped while a row of the current chunk waits to be emitted under them. They hold nothing,
-    # do not count, and end with the chunk unless an event of their key comes before.
+    cdef bint collects                     # a stream entry collects the errors of its events from `pending`
+    cdef object pending                    # error of the first row rejected since the last chunk ended
+    cdef Py_ssize_t looked                 # number of entries of GroupBy.dropping that make_room() has checked
+    # Group ids of keys that were dropped while a row of the current chunk is still to be emitted for them. They have no
+    # state and do not count. They end with the chunk, unless an event of their key comes before.
     cdef set retired
     cdef bint refuses(self, EventC* event) except -1
     cdef int purge(self, int64_t now) except -1
@@ -36,4 +37,4 @@ cdef class KeyGate(GroupWatcher):
     cdef int end_retired(self) except -1
     cdef Py_ssize_t n_keys(self) noexcept
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1
-    cdef int fail(self, object error) except -1            # the chunk has ended in which rows were refused
+    cdef int fail(self, object error) except -1            # report the rejected rows of a chunk at its end

@@ -1,4 +1,4 @@
-"""The gate in front of a selection with limits."""
+"""The operator before a selection with limits."""
 
 cimport cython
 
@@ -13,18 +13,18 @@ from siddhi._core.snapshot.format cimport REFUSED, SnapshotReader, SnapshotWrite
 
 @cython.final
 cdef class KeyGate(GroupWatcher):
-    """Limits the keys and values of a selection.
+    """Limit the keys and distinct values of a selection.
 
     Args:
         app: the app's context.
-        query: what it is called when its rows fail behind a window.
-        selector: the selection, which comes next.
-        keys: limit of its groups.
-        values: limit of the distinct values of an aggregator and group.
-        counted: the aggregators that hold such values.
-        returns: a window gives rows back, as EXPIRED or by RESET.
-        marks: it gives the records back that it took.
-        holds: it passes rows on later than they come.
+        query: name of the query, for errors of rows that a window emits.
+        selector: the selection, the next operator.
+        keys: limit of the groups.
+        values: limit of the distinct values per aggregator and group.
+        counted: the aggregators that hold distinct values.
+        returns: a window emits rows again, as EXPIRED or by RESET.
+        marks: the window emits the same records again.
+        holds: the window emits rows later than they came.
     """
 
     def __init__(self, AppContext app not None, str query not None, Selector selector not None, KeyLimit keys not None,
@@ -46,16 +46,16 @@ cdef class KeyGate(GroupWatcher):
 
     @property
     def held(self):
-        """Keys held now; those that are idle for their ttl are forgotten first. The app's lock is held."""
+        """Return the number of keys, after dropping those idle for their ttl. The caller holds the app's lock."""
         if self.groups is None:
             return 0
-        if not self.app.frame.playback or self.app.frame.clock != 0:       # else time has not begun
+        if not self.app.frame.playback or self.app.frame.clock != 0:       # else the clock is not known yet
             self.purge(now_ms(&self.app.frame))
         return self.n_keys()
 
     @property
     def most_values(self):
-        """Values of the group and aggregator that hold most."""
+        """Return the largest number of values that one group holds in one aggregator."""
         return max([aggregator.most_held() for aggregator in self.counted], default=0)
 
     cdef bint refuses(self, EventC* event) except -1:
@@ -69,7 +69,7 @@ cdef class KeyGate(GroupWatcher):
         if event.type != CURRENT:
             return self.marks and event.group == REFUSED
         if self.marks and event.group == REFUSED:
-            event.group = 0            # an early batch passes once more
+            event.group = 0            # an incomplete batch is emitted again
         frame.type = CURRENT
         if self.groups is not None:
             group_id = self.groups.find(event, frame)
@@ -100,10 +100,10 @@ cdef class KeyGate(GroupWatcher):
         return 0
 
     cdef bint make_room(self) except -1:
-        """Room for one key more; False where there is none."""
+        """Make room for one more key; return False if that is not possible."""
         cdef GroupBy groups = self.groups
         cdef uint32_t group_id
-        # Groups whose last row left in this very chunk end with it; where they are in the way, a little earlier.
+        # Groups whose last row left in the current chunk end with it. Drop them now if their room is needed.
         while self.n_keys() >= self.keys.most and self.looked < groups.n_dropping:
             group_id = groups.dropping[self.looked]
             self.looked += 1
@@ -131,13 +131,13 @@ cdef class KeyGate(GroupWatcher):
         return 0
 
     cdef int revive(self, uint32_t group_id) except -1:
-        """Let a retired key begin anew."""
+        """Start a retired key again."""
         self.retired.discard(group_id)
         self.groups.revive(group_id)
         return self.begun(group_id)
 
     cdef int end_retired(self) except -1:
-        """Drop the retired keys under which no row waits any more."""
+        """Drop the retired keys for which no row is to be emitted any more."""
         cdef uint32_t group_id
         for group_id in list(self.retired):
             if not self.is_needed(group_id):
@@ -145,7 +145,7 @@ cdef class KeyGate(GroupWatcher):
         return 0
 
     cdef bint is_needed(self, uint32_t group_id) noexcept:
-        """Whether a row of the current chunk is to be emitted for a group id."""
+        """Return whether a row of the current chunk is to be emitted for a group id."""
         return self.selector.waits_for(group_id) or self.groups.is_pinned(group_id)
 
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1:
@@ -163,7 +163,7 @@ cdef class KeyGate(GroupWatcher):
         cdef bint collects = self.collects
         if self.refuses(event):
             return self.selector.finish() if collects else self.finish()
-        # What the row leads to may come back here: that is none of the entry's chunk.
+        # Processing the row may send more rows to this gate. They are not part of the entry's chunk.
         self.collects = False
         try:
             self.selector.process_one(event)
@@ -186,7 +186,7 @@ cdef class KeyGate(GroupWatcher):
 
     cdef int fail(self, object error) except -1:
         if self.holds:
-            # The event at work is another one than those whose rows were refused.
+            # The current event is not one of those whose rows were rejected.
             self.app.handle(error, self.query, [])
             return 0
         raise error
@@ -194,7 +194,7 @@ cdef class KeyGate(GroupWatcher):
     cdef int begun(self, uint32_t group_id) except -1:
         if not self.returns:
             self.keys.use(group_id, now_ms(&self.app.frame))
-        self.keys.allows(self.n_keys())        # warns
+        self.keys.allows(self.n_keys())        # logs the warning about many keys
         return 0
 
     cdef int left(self, uint32_t group_id) except -1:
@@ -212,7 +212,7 @@ cdef class KeyGate(GroupWatcher):
         self.retired.clear()
         return 0
 
-    # --- snapshots: keys in order of use. Read behind the groups.
+    # --- snapshots: keys in order of use, read after the groups.
 
     cdef int write(self, SnapshotWriter writer) except -1:
         if self.groups is None:
@@ -225,7 +225,7 @@ cdef class KeyGate(GroupWatcher):
         return self.keys.read(self.groups.keys, reader)
 
     def renew(self):
-        """All keys that may be dropped are as if they had been used now, in the order of their group ids."""
+        """Mark all keys that may be dropped as used now, in the order of their group ids."""
         cdef uint32_t group_id
         cdef int64_t now = now_ms(&self.app.frame)
         if self.groups is None:

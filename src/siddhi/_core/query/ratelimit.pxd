@@ -1,9 +1,9 @@
 # Base of the output rate limiters.
 #
-# A limiter has one state per partition id and one cell per group id; without group by the partition id takes the
-# place of the group's. The cells a partition has something in are linked in order of first appearance. Records come
-# from the selection with one reference, so whatever waits here may be linked through `next`; with group by they carry
-# their group as EventC.group (group id + 1), which is taken off before they go on.
+# A limiter has one state per partition id and one cell per group id; without group by, the cell index is the partition id.
+# The cells in use of a partition are linked in order of first appearance. Records come from the selection with one
+# reference, so the limiter may link buffered records through `next`. With group by, records carry their group in
+# EventC.group (group id + 1), which is cleared before they are emitted.
 
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 
@@ -16,30 +16,30 @@ from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 cdef enum:
-    NO_TICK = -1                   # of LimiterState.due: no tick was ordered yet
-    FIRST_INSTANT = 0              # in playback, before the clock is known: ticks start with the first event
+    NO_TICK = -1                   # value of LimiterState.due: no tick is scheduled yet
+    FIRST_INSTANT = 0              # likewise in playback before the first event, which starts the ticks
 
 cdef enum:
-    ANEW = 4                       # flag of an event on its way to the limiter: its group has begun again
+    ANEW = 4                       # flag of an event between selection and limiter: its group was dropped and began again
 
 cdef struct GroupCellC:
     EventChunk rows
     EventC* latest
     int64_t value
-    int64_t shown                  # the last picture it was in
+    int64_t shown                  # number of the last snapshot output that contained the group
     uint32_t previous              # group id + 1 of the linked neighbours, 0: none
     uint32_t following
     uint8_t linked
-    uint8_t pinned                 # its group has events on their way from the selection to the limiter
-    uint8_t anew                   # its group was dropped and has begun again behind some of these events
+    uint8_t pinned                 # its group has events between selection and limiter
+    uint8_t anew                   # its group was dropped and has begun again after some of these events
 
 cdef class LimiterState:
     cdef EventPool pool
     cdef EventChunk buffered
     cdef int64_t count
-    cdef int64_t due               # of the tick on its way, or of one not later than the next, ms
-    cdef bint resting              # there was nothing to hand out: no tick is on its way until something is held again
-    cdef uint32_t first            # group id + 1 of the linked cells' ends, 0: none
+    cdef int64_t due               # time of the scheduled tick, ms; while resting, at most that of the next tick
+    cdef bint resting              # the state is empty: no tick is scheduled until the next event
+    cdef uint32_t first            # group id + 1 of the first and last linked cell, 0: none
     cdef uint32_t last
 
 cdef class Limiter(RateLimiter):
@@ -49,9 +49,9 @@ cdef class Limiter(RateLimiter):
     cdef list states               # LimiterState by partition id, or None
     cdef GroupCellC* cells         # [capacity] by group id
     cdef uint32_t capacity
-    cdef LimitedGroups groups      # where groups may vanish while they have something here, else None
-    cdef bint judges               # having is the limiter's: events it refuses come too, marked (EventC.stamp)
-    cdef bint repeats              # it has something to say at every tick, also where nothing comes
+    cdef LimitedGroups groups      # set if groups may be dropped while the limiter has state of them, else None
+    cdef bint judges               # the limiter applies `having`: rejected events come too, marked (EventC.stamp)
+    cdef bint repeats              # it emits at every tick, also if no event came
     cdef Executor having
     cdef list pins                 # group ids pinned since the last chunk came
     cdef set awaited               # partition ids whose states are to be read from a snapshot
@@ -62,7 +62,7 @@ cdef class Limiter(RateLimiter):
     cdef EventC* mark(self, EventC* event, EventC* out) except? NULL
     cdef int pin(self, uint32_t group_id) except -1
     cdef int unpin(self) except -1
-    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1      # takes over the event
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1      # takes over the reference
     cdef int tick(self, LimiterState state, EventChunk* out) except -1
     cdef int order_tick(self, LimiterState state) except -1
     cdef int rest(self, LimiterState state, int64_t due) except -1

@@ -1,4 +1,4 @@
-"""Base of the output rate limiters, and the selection in front of them."""
+"""The output rate limiters, and the selection before them."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -11,11 +11,11 @@ from siddhi._core.record.frame cimport TRUE, FrameC, now_ms
 from siddhi._core.runtime.context cimport AppContext, next_tick, next_tick_of, passed_over, restored_tick
 
 
-# no_gc_clear here and below: records are given back when an object dies, and that takes its pool.
+# no_gc_clear here and below: __dealloc__ releases records and needs the pool for that.
 @cython.no_gc_clear
 @cython.final
 cdef class LimiterState:
-    """What a limiter knows of one partition id."""
+    """State of a limiter for one partition id."""
 
     def __cinit__(self, EventPool pool not None):
         self.pool = pool
@@ -28,12 +28,12 @@ cdef class LimiterState:
 
 @cython.no_gc_clear
 cdef class Limiter(RateLimiter):
-    """Base: states by partition, cells by group, ticks.
+    """Base of the limiters: states per partition, cells per group, ticks.
 
     Args:
         app: the app's context.
-        pool: of the output's records.
-        grouped: events come with their group.
+        pool: pool of the output's records.
+        grouped: events carry their group.
         period_ms: time between ticks; 0: none.
     """
 
@@ -58,7 +58,7 @@ cdef class Limiter(RateLimiter):
             cell.latest = NULL
 
     def start(self):
-        """Order the first tick of every state that has none yet: the app starts."""
+        """Schedule the first tick of every state that has none, at the start of the app."""
         cdef LimiterState state
         cdef uint32_t partition, before = self.app.frame.partition
         try:
@@ -71,7 +71,7 @@ cdef class Limiter(RateLimiter):
             self.app.frame.partition = before
 
     def await_first_instant(self):
-        """Playback begins in an app that runs: ticks start with the first event instead of the start."""
+        """Schedule the ticks again when playback begins in a running app: the first event starts them."""
         cdef LimiterState state
         for state in self.states:
             if state is not None:
@@ -79,7 +79,7 @@ cdef class Limiter(RateLimiter):
         self.start()
 
     cdef int order_tick(self, LimiterState state) except -1:
-        """Order the first tick of the current partition id."""
+        """Schedule the first tick of the current partition id."""
         if self.period == 0:
             return 0
         if self.app.frame.playback and self.app.frame.clock == 0:
@@ -92,7 +92,7 @@ cdef class Limiter(RateLimiter):
         cdef EventChunk out
         cdef LimiterState state = self.current_state()
         if state is None or state.due != when:
-            return 0  # of a key that was dropped, its partition id perhaps reused, or done by an event that came before
+            return 0  # the key was dropped (its partition id may be reused), or an event has done this tick before
         if when == FIRST_INSTANT:
             state.due = now_ms(&self.app.frame) + self.period
             return self.app.schedule(self, state.due, self.app.frame.partition)
@@ -114,19 +114,19 @@ cdef class Limiter(RateLimiter):
         return state.buffered.head is NULL and state.first == 0
 
     cdef int rest(self, LimiterState state, int64_t due) except -1:
-        """Order no tick until something is held again."""
+        """Schedule no tick until the next event."""
         state.due = due
         state.resting = True
         return 0
 
     cdef int wake(self, LimiterState state) except -1:
-        """Order the tick that comes next, as if all before it had come."""
+        """Schedule the next tick and skip the ones before it."""
         state.due = next_tick(self.app, self, state.due, self.period)
         state.resting = False
         return self.app.schedule(self, state.due, self.app.frame.partition)
 
     cdef int turn(self, LimiterState state, EventChunk* out) except -1:
-        """A tick, with the next one ordered before it."""
+        """Run a tick, after scheduling the next one."""
         state.due = next_tick_of(self.app, state.due, self.period) if self.repeats else state.due + self.period
         if state.buffered.head is NULL and state.first == 0:
             state.due = passed_over(state.due, now_ms(&self.app.frame), self.period)
@@ -144,7 +144,7 @@ cdef class Limiter(RateLimiter):
                 self.wake(state)
             if self.period and state.due > FIRST_INSTANT and not self.app.frame.playback and (
                     state.due <= now_ms(&self.app.frame)):
-                # The timer thread is late: what belongs to its tick must not see this chunk.
+                # The timer thread is late. Run its tick first, so that its output does not include this chunk.
                 self.turn(state, &out)
                 self.hand_on(&out)
                 chunk_clear(&out)
@@ -159,7 +159,7 @@ cdef class Limiter(RateLimiter):
         return self.hand_on(&out)
 
     cdef int hand_on(self, EventChunk* out) except -1:
-        """Deliver what is due, if anything is."""
+        """Deliver the events of `out`, if there are any."""
         if out.head is NULL:
             return 0
         return self.output.deliver(out, out.tail.timestamp)
@@ -200,11 +200,11 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef int reset(self, int64_t timestamp) except -1:
-        # RESET is not an event of the output: limiters neither count nor pass it.
+        # RESET is not an output event: limiters neither count nor emit it.
         return 0
 
     cdef inline uint32_t group_of(self, EventC* event) except? 0xfffffffe:
-        """The group id of an event's cell; takes the group off the event."""
+        """Return the group id of an event's cell, and clear the group of the event."""
         cdef uint32_t group_id = event.group - 1 if self.grouped else self.app.frame.partition
         event.group = 0
         if group_id >= self.capacity:
@@ -215,7 +215,7 @@ cdef class Limiter(RateLimiter):
         return group_id
 
     cdef int begin_anew(self, uint32_t group_id) except -1:
-        """Forget the cell of a group that was dropped and has begun again, unless that has been done."""
+        """Clear the cell of a group that was dropped and has begun again, unless that has been done."""
         if not self.cells[group_id].anew:
             return 0
         self.cells[group_id].anew = False
@@ -232,7 +232,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef void link(self, LimiterState state, uint32_t group_id) noexcept:
-        """Put a cell behind those in which the partition has something, unless it is there."""
+        """Append a cell to the linked cells of the partition, unless it is linked."""
         cdef GroupCellC* cell = &self.cells[group_id]
         if cell.linked:
             return
@@ -246,7 +246,7 @@ cdef class Limiter(RateLimiter):
         state.last = group_id + 1
 
     cdef int unlink(self, LimiterState state, uint32_t group_id) except -1:
-        """Forget a cell."""
+        """Clear a cell and unlink it."""
         cdef GroupCellC* cell = &self.cells[group_id]
         if not cell.linked:
             return 0
@@ -266,7 +266,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef int forget(self, LimiterState state) except -1:
-        """Forget everything of a partition id but its ticks."""
+        """Clear the state of a partition id, except its ticks."""
         state.count = 0
         chunk_release(&state.buffered, self.pool)
         while state.first:
@@ -274,7 +274,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef EventC* mark(self, EventC* event, EventC* out) except? NULL:
-        """Note down in what the selection made of an event (or NULL) what the limiter wants to know."""
+        """Write group, flags and the result of `having` into the output record of an event; `out` may be NULL."""
         cdef FrameC* frame = &self.app.frame
         if out is NULL:
             return NULL
@@ -295,7 +295,7 @@ cdef class Limiter(RateLimiter):
         return out
 
     cdef int clear(self) except -1:
-        """Forget all states; they are to be read from a snapshot."""
+        """Drop all states, before they are read from a snapshot."""
         cdef uint32_t partition
         self.awaited = {partition for partition in range(len(self.states)) if self.states[partition] is not None}
         for partition in range(len(self.states)):
@@ -303,7 +303,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef int complete(self) except -1:
-        """Make the states anew that could not be read."""
+        """Create the states that could not be read."""
         cdef uint32_t partition
         for partition in self.awaited:
             self.ensure(partition)
@@ -311,7 +311,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef int pin(self, uint32_t group_id) except -1:
-        """Keep a group until the current chunk has been here."""
+        """Keep a group until the current chunk has been processed."""
         if group_id >= self.capacity:
             self.reserve(group_id)
         if not self.cells[group_id].pinned:
@@ -323,7 +323,7 @@ cdef class Limiter(RateLimiter):
         cdef uint32_t group_id
         while self.pins:
             group_id = self.pins.pop()
-            self.begin_anew(group_id)       # where no row of it has come since
+            self.begin_anew(group_id)       # if no row of the group has done this
             self.cells[group_id].pinned = False
             if not self.cells[group_id].linked:
                 self.groups.drop_unused(group_id)
@@ -352,17 +352,17 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1:
-        """Read the states of those that clear() forgot; the groups have been read."""
+        """Read the states that clear() dropped; the groups have been read before."""
         cdef LimiterState state
         cdef uint32_t partition, group_id, i, n = reader.get_u32(), before = self.app.frame.partition
         cdef uint32_t n_slots = n_groups if self.grouped else <uint32_t> len(self.states)
         if n != <uint32_t> len(self.awaited):
-            raise ValueError("snapshot is damaged: a rate limit of other keys than the partition's")
+            raise ValueError("snapshot is damaged: its rate limit has other keys than the partition")
         try:
             for i in range(n):  # no-cython-lint
                 partition = reader.get_u32()
                 if partition not in self.awaited:
-                    raise ValueError("snapshot is damaged: a rate limit of a key that is not there")
+                    raise ValueError("snapshot is damaged: its rate limit refers to an unknown partition key")
                 self.awaited.remove(partition)
                 state = LimiterState(self.pool)
                 self.states[partition] = state
@@ -372,9 +372,9 @@ cdef class Limiter(RateLimiter):
                 group_id = reader.get_u32()
                 while group_id:
                     if group_id > n_slots or (group_id <= self.capacity and self.cells[group_id - 1].linked):
-                        raise ValueError("snapshot is damaged: a rate limit of a group that is not there")
+                        raise ValueError("snapshot is damaged: its rate limit refers to an unknown group")
                     if not self.is_of(group_id - 1, partition):
-                        raise ValueError("snapshot is damaged: a rate limit of a group of another partition key")
+                        raise ValueError("snapshot is damaged: its rate limit refers to a group of another partition key")
                     if group_id > self.capacity:
                         self.reserve(group_id - 1)
                     self.link(state, group_id - 1)
@@ -387,7 +387,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef bint is_of(self, uint32_t group_id, uint32_t partition) noexcept:
-        """Whether a cell may be one of a partition id."""
+        """Return whether a cell may belong to a partition id."""
         if not self.grouped:
             return group_id == partition
         if self.groups is None:
@@ -449,7 +449,7 @@ cdef int write_chunk(EventChunk* chunk, SnapshotWriter writer, EventPool pool) e
 
 
 cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool, uint32_t n_slots) except -1:
-    """Append the events that were written; their group ids are below n_slots."""
+    """Append the events of the snapshot; their group ids are below n_slots."""
     cdef EventC** events = NULL
     cdef Py_ssize_t i, n = reader.get_events(pool, &events)
     for i in range(n):
@@ -459,17 +459,17 @@ cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool, ui
             events[i].group = reader.get_u32()
             events[i].stamp = reader.get_bool()
             if events[i].group > n_slots:
-                raise ValueError("snapshot is damaged: a row of a group that is not there")
+                raise ValueError("snapshot is damaged: a row refers to an unknown group")
     finally:
         PyMem_Free(events)
     return 0
 
 
 cdef class LimitedGroups(GroupBy):
-    """Groups that keep their id while a limiter holds something of them."""
+    """Groups that keep their id while a limiter has state of them."""
 
     def set_limiter(self, Limiter limiter not None):
-        """Name the limiter."""
+        """Set the limiter."""
         self.limiter = limiter
         limiter.groups = self
 
@@ -479,12 +479,12 @@ cdef class LimitedGroups(GroupBy):
         return GroupBy.is_over(self, group_id)
 
     cdef void revive(self, uint32_t group_id) noexcept:
-        """What the limiter has of the group is of a time before; rows that wait for it still count there."""
+        """Have the limiter clear its state of the group after the rows that were selected before."""
         if group_id < self.limiter.capacity and self.limiter.cells[group_id].pinned:
             self.limiter.cells[group_id].anew = True
 
     cdef int discard(self, uint32_t group_id) except -1:
-        """What the limiter keeps of the group goes with it."""
+        """Drop the group and its state in the limiter."""
         cdef uint32_t partition = self.partition_of(group_id)
         if group_id < self.limiter.capacity and self.limiter.cells[group_id].linked:
             self.limiter.unlink(<LimiterState> self.limiter.states[partition], group_id)
@@ -494,7 +494,7 @@ cdef class LimitedGroups(GroupBy):
         return group_id < self.limiter.capacity and self.limiter.cells[group_id].pinned
 
     cdef int drop_unused(self, uint32_t group_id) except -1:
-        """The limiter keeps nothing of the group any more."""
+        """Drop the group if it has no rows; the limiter has no state of it any more."""
         if group_id < self.keys.id_bound() and self.keys.is_live(group_id) and self.row_counts[group_id] == 0:
             return self.drop(group_id)
         return 0
@@ -502,9 +502,9 @@ cdef class LimitedGroups(GroupBy):
 
 @cython.no_gc_clear
 cdef class LimitedSelector(Selector):
-    """A selector before a limiter: passes it the group of each emitted event, and which events were reset.
+    """Selector before a limiter: passes on the group of each emitted event, and RESET.
 
-    The limiter's state lives and is saved with the selector's.
+    The limiter's state is created, dropped and saved with the selector's.
 
     Args:
         arguments: those of :class:`Selector`.
@@ -551,7 +551,7 @@ cdef class LimitedSelector(Selector):
 @cython.final
 @cython.no_gc_clear
 cdef class AllEveryEvents(Limiter):
-    """Groups of N events leave together; none ever with N < 1.
+    """Emit N events together; with N < 1 emit nothing.
 
     Args:
         events: N.
@@ -578,7 +578,7 @@ cdef class AllEveryEvents(Limiter):
 @cython.final
 @cython.no_gc_clear
 cdef class FirstEveryEvents(Limiter):
-    """The first of every N events, of each group where there is group by; the very first one only with N < 1.
+    """Emit the first of every N events, per group with group by; with N < 1 only the very first event.
 
     Args:
         events: N.
@@ -601,18 +601,18 @@ cdef class FirstEveryEvents(Limiter):
         else:
             release(self.pool, event)
         if cell.value == self.events:
-            self.unlink(state, group_id)  # as if it had never been
+            self.unlink(state, group_id)  # the next event counts as the first one
         return 0
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class LastEveryEvents(Limiter):
-    """With every N-th event the last one, or the last one of each group since then, by first appearance.
+    """Emit, at every N-th event, the last event, or the last one of each group in order of first appearance.
 
     Args:
-        events: N; nothing is emitted with N < 1.
-        grouped: by group.
+        events: N; with N < 1 nothing is emitted.
+        grouped: emit per group.
     """
 
     cdef int64_t events
@@ -640,7 +640,7 @@ cdef class LastEveryEvents(Limiter):
 
 
 cdef inline void append_chunk(EventChunk* chunk, EventChunk* other) noexcept:
-    """Move the events of another chunk to the end."""
+    """Move the events of another chunk to the end of this one."""
     if other.head is NULL:
         return
     if chunk.tail is NULL:
@@ -656,7 +656,7 @@ cdef inline void append_chunk(EventChunk* chunk, EventChunk* other) noexcept:
 @cython.final
 @cython.no_gc_clear
 cdef class AllEveryTime(Limiter):
-    """What came since the last tick, at every tick.
+    """Emit, at every tick, the events since the last one.
 
     Args:
         period_ms: time between ticks.
@@ -678,11 +678,11 @@ cdef class AllEveryTime(Limiter):
 @cython.final
 @cython.no_gc_clear
 cdef class LastEveryTime(Limiter):
-    """At every tick the last event since the tick before, or the last one of each group, by first appearance.
+    """Emit, at every tick, the last event since the last one, or that of each group in order of first appearance.
 
     Args:
         period_ms: time between ticks.
-        grouped: by group.
+        grouped: emit per group.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, int64_t period_ms, bint grouped):
@@ -707,11 +707,11 @@ cdef class LastEveryTime(Limiter):
 @cython.final
 @cython.no_gc_clear
 cdef class FirstEveryTime(Limiter):
-    """An event passes at once, if none (of its group) did in the time before.
+    """Emit an event at once, unless one was emitted less than `time_ms` ago; per group with group by.
 
     Args:
-        time_ms: how long the others are dropped.
-        grouped: by group.
+        time_ms: how long further events are dropped.
+        grouped: limit per group.
     """
 
     cdef int64_t time
@@ -724,7 +724,7 @@ cdef class FirstEveryTime(Limiter):
         cdef uint32_t group_id = self.group_of(event)
         cdef GroupCellC* cell = &self.cells[group_id]
         cdef int64_t now = now_ms(&self.app.frame)
-        # Cells are linked in the order in which their events passed: those whose time is over are as if never seen.
+        # Cells are linked in the order in which their events were emitted. Clear those whose time is over.
         while state.first and now - self.cells[state.first - 1].value >= self.time:
             self.unlink(state, state.first - 1)
         if cell.linked:

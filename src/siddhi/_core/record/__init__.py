@@ -1,1 +1,1 @@
-"""Events as C structs: pooled records of one layout, chunks of them, and what every operator sees beside them."""
+"""Events as C structs: pooled records of one layout, chunks of them, and the frame that operators share."""

@@ -1,6 +1,6 @@
-# Arenas: memory in large blocks, for pools and tables. With records spread over much memory, a TLB miss costs as much as
-# the read itself; huge pages let the TLB cover 512 times as much. An arena of more than half a huge page is aligned to
-# and sized in huge pages, and madvise() asks the kernel for them. The kernel may decline.
+# Arenas: large blocks of memory for pools and tables. When records are spread over much memory, a TLB miss costs as much
+# as the read itself; with huge pages the TLB covers 512 times as much memory. An arena of more than half a huge page is
+# aligned to huge pages and sized in whole ones, and madvise() asks the kernel for them. The kernel may decline.
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memcpy
@@ -34,7 +34,7 @@ cdef extern from *:
     #endif
     }
 
-    /* Ask for huge pages in memory that has not been touched yet. */
+    /* Ask the kernel for huge pages in memory that has not been written yet. */
     static inline void siddhi_advise_large(void *memory, size_t bytes) {
     #if !defined(_WIN32) && defined(MADV_HUGEPAGE)
         size_t first = ((size_t) memory + SIDDHI_LARGE_PAGE - 1) / SIDDHI_LARGE_PAGE * SIDDHI_LARGE_PAGE;
@@ -61,7 +61,7 @@ cdef extern from *:
     void advise_large "siddhi_advise_large" (void* memory, size_t bytes) noexcept
 
 cdef inline void* enlarge(void* memory, size_t used, size_t bytes) noexcept:
-    """Reallocate, keeping the first `used` bytes; large blocks get huge pages. NULL: out of memory, no change."""
+    """Reallocate and keep the first `used` bytes; use huge pages for large blocks. NULL: out of memory, no change."""
     cdef void* larger
     if bytes < <size_t> (2 * LARGE_PAGE):
         return PyMem_Realloc(memory, bytes)
@@ -74,5 +74,5 @@ cdef inline void* enlarge(void* memory, size_t used, size_t bytes) noexcept:
     return larger
 
 cdef inline Py_ssize_t next_arena_size(Py_ssize_t records, Py_ssize_t record_bytes) noexcept:
-    """Return how many records the next arena holds: twice as many, until they fill a huge page."""
+    """Return the number of records of the next arena: twice as many as the last one, up to a huge page."""
     return max(records, min(2 * records, LARGE_PAGE // record_bytes))

@@ -1,5 +1,5 @@
-# A chunk: an ordered list of records linked through `next`, handled together by one call. A chunk of one costs nothing
-# extra: head and tail are the record.
+# A chunk: an ordered list of records linked through `next`, which one call handles together. A chunk of one record has no
+# extra cost: head and tail are that record.
 
 from siddhi._core.record.event cimport EventC, EventPool, release
 

@@ -51,7 +51,7 @@ cdef class Layout:
     cdef readonly tuple names        # attribute names, for messages
     cdef readonly tuple types        # TypeCode of each cell
     cdef readonly int width          # number of cells
-    cdef int words                   # null words in front of the cells: cell i is body[words + i]
+    cdef int words                   # null words before the cells: cell i is body[words + i]
     cdef int n_objects
     cdef uint8_t* codes              # [width] TypeCode
     cdef int* objects                # [n_objects] body index of each object cell
@@ -64,15 +64,15 @@ cdef class RecordBudget:
     cdef str message
     cdef object token
     cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes, bint is_first) except -1
-    cdef int take_bytes(self, Py_ssize_t bytes_) except -1       # all of them, or MemoryError
+    cdef int take_bytes(self, Py_ssize_t bytes_) except -1       # reserve all of them, or raise MemoryError
     cdef void give(self, Py_ssize_t bytes_) noexcept
 
 cdef RecordBudget current_budget()
 
 cdef class EventPool:
-    cdef readonly Layout layout      # of its records; streams of equal types share a pool, whatever the names
+    cdef readonly Layout layout      # of its records; streams with equal types share a pool, even if their names differ
     cdef EventC* free
-    cdef int n_objects               # copies of the layout's fields
+    cdef int n_objects               # copy of the layout's n_objects and objects
     cdef int* objects
     cdef void** arenas
     cdef Py_ssize_t n_arenas
@@ -117,7 +117,7 @@ cdef object cell_to_python(const EventC* event, int word, uint64_t bit, int cell
 cdef object event_to_tuple(const EventC* event, Layout layout)
 cdef int cell_from_python(EventC* event, Layout layout, int position, object value) except -1
 
-# --- Copies of records within their pool, for callers that change an event others may still hold.
+# --- Copies of records within their pool, for callers that change an event that others may still hold.
 cdef inline EventC* copy_event(EventPool pool, const EventC* event) except NULL:
     """Return a record with the same type, timestamp and cells; the caller owns it. EventC.group is not copied."""
     cdef EventC* copy = acquire(pool)
@@ -130,7 +130,7 @@ cdef inline EventC* copy_event(EventPool pool, const EventC* event) except NULL:
     return copy
 
 cdef inline EventC* own_event(EventPool pool, EventC* event) except NULL:
-    """Exchange the caller's reference for one to an event that nothing else holds: the same event, or a copy."""
+    """Exchange the caller's reference for the only reference to an equal event: to the same event, or to a copy."""
     cdef EventC* copy
     if event.refs == 1:
         return event

@@ -57,7 +57,7 @@ cdef object index_of = operator.index
 
 _NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", BOOL: "bool", OBJECT: "object"}
 
-# The first arena of a pool is small, so that an app of a thousand queries stays small; the following ones double in size.
+# The first arena of a pool is small, so that an app with a thousand queries needs little memory; the next ones double.
 cdef Py_ssize_t FIRST_ARENA_RECORDS = 16
 
 
@@ -69,7 +69,7 @@ cdef class Layout:
         types: :class:`TypeCode` of each.
 
     Raises:
-        ValueError: the types are not one code for each name.
+        ValueError: names and types differ in number, or a type is not a type code.
     """
 
     def __cinit__(self, names, types):
@@ -77,7 +77,7 @@ cdef class Layout:
         self.names = tuple(names)
         self.types = tuple(types)
         if len(self.names) != len(self.types) or any([not STRING <= code <= OBJECT for code in self.types]):
-            raise ValueError(f"a layout takes a type code for each name: {self.names!r}, {self.types!r}")
+            raise ValueError(f"expected a type code for each name, got names {self.names!r} and types {self.types!r}")
         self.width = len(self.types)
         self.words = max(1, (self.width + 63) // 64)
         self.codes = <uint8_t*> PyMem_Malloc(max(1, self.width))
@@ -99,11 +99,11 @@ cdef class Layout:
         return Layout, (self.names, tuple([int(code) for code in self.types]))
 
     cpdef int cell(self, int position):
-        """Body index of a cell."""
+        """Return the body index of a cell."""
         return self.words + position
 
     cpdef int null_word(self, int position):
-        """Body index of the word that holds a cell's null bit."""
+        """Return the body index of the word that holds a cell's null bit."""
         return position >> 6
 
 
@@ -113,10 +113,10 @@ cdef object _budget = ContextVar("siddhi record budget", default=None)
 
 @cython.final
 cdef class RecordBudget:
-    """Limit of the memory that the records of an app, and the lists of records in counting states, may take together.
+    """Limit of the memory of an app for records and for the lists of records in counting states.
 
     Pools made inside ``with budget:`` share it. The first arena of a pool is always granted, unless the budget is 0:
-    without a record for its output, a full window could not release its events.
+    a full window needs a record for its output before it can release its events.
 
     Args:
         most: bytes.
@@ -136,7 +136,7 @@ cdef class RecordBudget:
         self.token = None
 
     cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes, bint is_first) except -1:
-        """Reserve memory for `records` records, or for as many as fit."""
+        """Reserve memory for up to `records` records; return for how many. MemoryError: for none."""
         if not is_first or self.most == 0:
             records = min(records, (self.most - self.taken) // record_bytes)
         if records < 1:
@@ -155,7 +155,7 @@ cdef class RecordBudget:
 
 
 cdef RecordBudget current_budget():
-    """The budget of the app that is being built; None where it has no limit."""
+    """Return the budget of the app that is being built; None: no limit."""
     return _budget.get()
 
 
@@ -169,19 +169,19 @@ def live_pools():
     return len(_pools)
 
 
-# no_gc: the only reference is the layout. If a collection cleared it, records released afterwards would find their object
-# cells through a freed array.
+# no_gc: if a garbage collection cleared the layout, releasing a record afterwards would read a freed array. The layout is
+# the only reference, so no cycle is possible.
 @cython.no_gc
 @cython.final
 cdef class EventPool:
-    """Records of one layout. Grows by arenas; ``alive`` counts the records in use."""
+    """Pool of the records of one layout. It grows by arenas; ``alive`` is the number of records in use."""
 
     def __cinit__(self, Layout layout not None):
         self.layout = layout
         self.n_objects = layout.n_objects
         self.objects = layout.objects
         self.record_bytes = sizeof(EventC) + 8 * (layout.words + layout.width)
-        # The struct ends in a flexible array that Cython counts as one word: the C compiler does not.
+        # Cython declares the flexible array at the end of the struct with one word; in C it has none.
         self.arena_records = FIRST_ARENA_RECORDS
         _pools[<size_t> <void*> self] = _budget.get()
 
@@ -363,7 +363,7 @@ cdef int cell_from_python(EventC* event, Layout layout, int position, object val
     """Write a Python value into a cell whose null bit is clear and whose object, if any, is NULL.
 
     Raises:
-        ValueError: the value does not fit the attribute's type; names attribute and value.
+        ValueError: the value does not fit the attribute's type; the message names both.
     """
     cdef CellC* cell = <CellC*> &event.body[layout.words + position]
     cdef int code = layout.codes[position]
@@ -391,7 +391,7 @@ cdef int cell_from_python(EventC* event, Layout layout, int position, object val
             refuse(layout, position, value, "it is out of range")
     elif code == BOOL:
         if not PyBool_Check(value):
-            # numpy's bool is not a bool and is recognised by its name only.
+            # numpy's bool is not a subclass of bool; it is recognised by its name.
             if type(value).__name__ not in ("bool", "bool_"):
                 refuse(layout, position, value, f"it is a {type(value).__name__}")
         cell.i = 1 if value else 0

@@ -1,4 +1,5 @@
-# The frame: what every operator and expression of an app sees besides the current event, and the results of evaluation.
+# The frame: the context that all operators and expressions of an app share, besides the current event. Also the status
+# codes of evaluation.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
@@ -13,11 +14,11 @@ cdef enum:
 cdef enum:
     MAX_BLOCK = 256                # maximal number of events of a block
 
-cdef struct SlowedC:           # the live clock after the system's clock was set back, see live_ms()
-    int64_t since              # ms of the monotonic clock when this was noticed; 0: the app's clock follows the system's
+cdef struct SlowedC:           # state of the live clock after the system's clock was set back, see live_ms()
+    int64_t since              # ms of the monotonic clock when this was detected; 0: the app's clock follows the system's
     int64_t start              # ms of the app's clock at that time
 
-cdef struct FrameC:            # what expressions read besides the current event; one per app
+cdef struct FrameC:            # context of expressions; one per app
     EventC** slots             # events of a join or pattern, by slot; entries may be NULL
     EventC* output             # the output event (having, order by, table conditions)
     EventC* row                # the table row (table conditions)
@@ -25,14 +26,14 @@ cdef struct FrameC:            # what expressions read besides the current event
     uint32_t group             # id of the current group: where aggregators find their state
     int32_t type               # CURRENT or EXPIRED: whether aggregators add or remove
     bint playback
-    int64_t clock              # ms; in playback the app's clock, else the latest time it has shown
+    int64_t clock              # ms; in playback the app's clock, else the latest time that it returned
     SlowedC slowed
 
-# The system's clock in ms since 1970, between 0 and LATEST; set_system_clock() replaces it in tests.
+# Return the system's clock in ms since 1970, between 0 and LATEST; set_system_clock() replaces it in tests.
 cdef int64_t system_ms() noexcept
 
-# The clock of an app that is not in playback, in ms. It never goes back: while the system's clock is
-# behind it, it runs at nine tenths of real time until the system's clock has caught up.
+# Return the clock of an app that is not in playback, in ms. It never goes back: while the system's clock shows an
+# earlier time, the app's clock runs at nine tenths of real time until the system's clock has caught up.
 cdef int64_t live_ms(FrameC* f) noexcept
 
 cdef inline int64_t now_ms(FrameC* f) noexcept:

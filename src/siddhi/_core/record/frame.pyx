@@ -1,4 +1,4 @@
-"""The system's clock, and cells as Python objects."""
+"""Clocks, and conversion between cells and Python objects."""
 
 from cpython.float cimport PyFloat_AsDouble
 
@@ -21,7 +21,7 @@ cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
 
 
-cdef object index_of = operator.index      # C's conversion would cut a float
+cdef object index_of = operator.index      # C's conversion would truncate a float
 
 
 cdef enum:
@@ -32,11 +32,11 @@ cdef int64_t monotonic_set_to = NOT_SET
 
 
 def set_system_clock(time_ms, monotonic_ms=None):
-    """For tests: let the clocks of the system stand at times, for all apps of the process.
+    """Stop the clocks of the system at given times, for all apps of the process. For tests.
 
     Args:
-        time_ms: what the system's clock shows, ms since 1970; None: both clocks go by the system again.
-        monotonic_ms: what its monotonic clock shows, ms; None: that goes by the system.
+        time_ms: time of the system's clock, ms since 1970; None: use the system's clocks again.
+        monotonic_ms: time of its monotonic clock, ms; None: use the system's.
     """
     global system_set_to, monotonic_set_to
     system_set_to = NOT_SET if time_ms is None else time_ms
@@ -60,8 +60,11 @@ cdef int64_t live_ms(FrameC* f) noexcept:
 
 
 cdef int64_t slowed_ms(FrameC* f, int64_t now) noexcept:
-    """The app's clock while the system clock (`now`) is earlier. Nine tenths: a period of nine seconds takes ten,
-    and an hour is made up for in ten."""
+    """Return the app's clock while the system's clock (`now`) shows an earlier time.
+
+    It runs at nine tenths of real time: a timer of nine seconds takes ten, and after ten hours the system's clock has
+    caught up one hour.
+    """
     cdef int64_t passed = monotonic_set_to if monotonic_set_to != NOT_SET else <int64_t> (monotonic_ns() // 1_000_000)
     cdef int64_t slow
     if f.slowed.since == 0:
@@ -76,7 +79,7 @@ cdef int64_t slowed_ms(FrameC* f, int64_t now) noexcept:
 
 
 cdef object box(int status, int type, const CellC* value):
-    """A result as a Python object."""
+    """Return a result as a Python object."""
     if status == NULL_VALUE:
         return None
     if type == BOOL:
@@ -93,7 +96,7 @@ cdef object box(int status, int type, const CellC* value):
 
 
 cdef int unbox(object value, int type, CellC* out) except -1:
-    """A Python object as a cell (objects are not INCREFed); OverflowError or TypeError where it does not fit."""
+    """Write a Python object into a cell, without INCREF. Raise OverflowError or TypeError if it does not fit."""
     if type == STRING:
         if not isinstance(value, str):
             raise TypeError(f"expected a string, got {shown(value)}")

@@ -1,7 +1,7 @@
 # Times: ms since 1970, from EARLIEST to LATEST (2^62 ms, the year 146,140,482). Timestamps of
 # events, attributes that windows and aggregations use as times, and clocks are checked at input. Durations are at most
-# LONGEST ms; the planner rejects longer ones. So time + duration fits 64 bits; a sum beyond LATEST is never reached by a
-# clock. later() saturates where several durations are added.
+# LONGEST ms; the planner rejects longer ones. So time + duration fits in 64 bits, and no clock reaches a sum beyond LATEST.
+# later() saturates, for sums of several durations.
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -24,17 +24,17 @@ cdef inline int64_t later(int64_t time, int64_t duration) noexcept:
     """Return time + duration, saturated at INT64_MAX; the duration is not negative."""
     return time + duration if time <= INT64_MAX - duration else INT64_MAX
 
-# Raise ValueError: `what` (such as "timestamp") is not a time.
+# Raise ValueError: `time` is out of range; `what` says what it is, such as "timestamp".
 cdef int refuse_instant(object time, str what) except -1
 
 cdef inline int check_instant(int64_t time, str what) except -1:
     return 0 if is_instant(time) else refuse_instant(time, what)
 
-# Convert an integer (also numpy's) to a time. TypeError: not an integer; ValueError: out of range.
+# Convert an integer, also one of numpy, to a time. TypeError: not an integer; ValueError: out of range.
 cdef int64_t read_instant(object time, str what) except? -1
 
-# Checks the timestamps that enter a stream: one comparison while they lie in the same range as the one before (present
-# dates in ms; small numbers, as in tests; any, once the warning was logged).
+# Checks the timestamps that enter a stream. This takes one comparison while they lie in the range of the one before:
+# present dates in ms, or small numbers as in tests. After the warning was logged, the range is that of all times.
 cdef class TimestampCheck:
     cdef int64_t low
     cdef uint64_t span

@@ -1,4 +1,4 @@
-"""Which numbers are times, and a warning where they seem to be in another unit than ms."""
+"""Checks of times, and a warning about timestamps that seem to be in another unit than ms."""
 
 cimport cython
 
@@ -36,7 +36,7 @@ cdef int64_t read_instant(object time, str what) except? -1:
 
 @cython.final
 cdef class TimestampCheck:
-    """Refuses what is not a time, and warns once of timestamps that are not in ms.
+    """Reject timestamps out of range, and warn once about timestamps that seem not to be in ms.
 
     Args:
         app, stream: their names, for the warning.

@@ -1,4 +1,4 @@
-# Text as numbers, by Java's grammar. A parser returns 1 and writes the number, or 0 if the text is not a number.
+# Conversion of text to numbers by Java's grammar. A parser writes the number and returns 1; it returns 0 for other text.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
@@ -12,8 +12,8 @@ cdef int parse_double(str text, double* out) except -1
 # Return the float nearest to the number in `text`, given the double nearest to it.
 cdef float round_to_float(double value, const char* text, Py_ssize_t length) except? -1.0
 
-# --- Numbers and objects as Java prints them. Doubles and floats: the shortest digits that identify the value, at least one
-# digit after the point, `d.dddEn` from 10^7 up and below 10^-3.
+# --- Numbers and objects as Java prints them. Doubles and floats have the fewest digits that identify the value, and at
+# least one digit after the point; from 10^7 up and below 10^-3 the form is `d.dddEn`.
 cdef str text_of_double(double value)
 cdef str text_of_float(float value)
 cdef str text_of_object(object value)      # nested lists, sets and maps; exceptions as `message : ...`

@@ -1,4 +1,4 @@
-"""What Java does with text and numbers: parseInt to parseDouble, toString of numbers and objects, the order of a HashMap."""
+"""Java's rules for text and numbers: parseInt to parseDouble, toString of numbers and objects, the order of a HashMap."""
 
 from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject
@@ -25,7 +25,7 @@ cdef double TWO_TO_128 = 2.0 ** 128
 # --- integers
 
 cdef inline int parse_integer(str text, int64_t low, int64_t high, int64_t* out) noexcept:
-    """An optional sign and decimal digits (of any script), nothing else."""
+    """Parse an optional sign and decimal digits of any script; nothing else may follow."""
     cdef Py_ssize_t i = 0, n = PyUnicode_GET_LENGTH(text)
     cdef int64_t value = 0, limit = -high
     cdef bint negative = False
@@ -43,7 +43,7 @@ cdef inline int parse_integer(str text, int64_t low, int64_t high, int64_t* out)
             return 0
     while i < n:
         character = PyUnicode_READ_CHAR(text, i)
-        # Java reads UTF-16 units: a digit beyond the basic plane is not a digit to it.
+        # Java reads UTF-16 units, so it does not accept digits beyond the basic plane.
         digit = Py_UNICODE_TODECIMAL(character) if character <= 0xffff else -1
         if digit < 0 or value < limit // 10:
             return 0
@@ -79,7 +79,7 @@ cdef enum NumberForm:
 
 cdef struct Spelling:            # a floating-point text, blanks stripped
     const char* start
-    const char* end              # behind the number, in front of a suffix
+    const char* end              # after the number, before a suffix
     bint negative
 
 
@@ -114,7 +114,7 @@ cdef bint is_word(const char* at, const char* end, const char* word, Py_ssize_t 
 
 
 cdef const char* skip_exponent(const char* at, const char* end) noexcept:
-    """Behind sign and digits of an exponent; NULL if there are none."""
+    """Return the position after the sign and digits of an exponent; NULL if there are none."""
     cdef const char* digits
     if at < end and (at[0] == c'+' or at[0] == c'-'):
         at += 1
@@ -124,7 +124,7 @@ cdef const char* skip_exponent(const char* at, const char* end) noexcept:
 
 
 cdef NumberForm spell(str text, Spelling* spelling) noexcept:
-    """The grammar of Double.valueOf: blanks, sign, NaN, Infinity, decimal or hexadecimal, suffix f, F, d or D."""
+    """Match the grammar of Double.valueOf: blanks, sign, NaN, Infinity, decimal or hexadecimal, suffix f, F, d or D."""
     cdef const char* at
     cdef const char* end
     cdef const char* digits
@@ -187,7 +187,7 @@ for _power in range(23):
 
 
 cdef bint read_short_decimal(const Spelling* spelling, double* out) noexcept:
-    """Up to 15 digits and a power of ten that is exact: one multiplication or division rounds it rightly."""
+    """Convert up to 15 digits and an exact power of ten: one multiplication or division rounds correctly."""
     cdef const char* at = spelling.start
     cdef int64_t mantissa = 0
     cdef int digits = 0, exponent = 0, power = 0
@@ -225,7 +225,7 @@ cdef bint read_short_decimal(const Spelling* spelling, double* out) noexcept:
 
 
 cdef int read_number(str text, Spelling* spelling, double* out) except -1:
-    """The nearest double; 0 if the text holds no number."""
+    """Write the nearest double; return 0 if the text is not a number."""
     cdef char* end = NULL
     cdef NumberForm form = spell(text, spelling)
     if form == NO_NUMBER:
@@ -263,9 +263,9 @@ cdef int parse_float(str text, float* out) except -1:
 
 
 cdef float round_to_float(double value, const char* text, Py_ssize_t length) except? -1.0:
-    """The float nearest to the number that `text` spells and `value` is nearest to among doubles.
+    """Return the float nearest to the number in `text`; `value` is the double nearest to it.
 
-    Rounding twice goes wrong only where the double lies exactly between two floats and the number does not.
+    Rounding twice is wrong only if the double lies exactly between two floats and the number does not.
     """
     cdef float near = <float> value
     cdef float other
@@ -288,7 +288,7 @@ cdef float round_to_float(double value, const char* text, Py_ssize_t length) exc
 
 
 def exact_number(text):
-    """The number that a decimal or hexadecimal text spells, as a Fraction."""
+    """Return the number of a decimal or hexadecimal text as a Fraction."""
     if "x" not in text.lower():
         return Fraction(Decimal(text))
     mantissa, power = text.lower().split("p")
@@ -296,7 +296,7 @@ def exact_number(text):
     return Fraction(int(whole + fraction, 16)) * Fraction(2) ** (int(power) - 4 * len(fraction))
 
 
-# --- Numbers and objects as Java writes them.
+# --- Numbers and objects as Java prints them.
 
 cdef extern from "Python.h":
     char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type) except NULL
@@ -306,7 +306,7 @@ cdef enum:
 
 
 def text_of(value, int code):
-    """The text of an attribute's value, as ``convert(value, 'string')`` gives it; ``null`` for None.
+    """Return the text of an attribute's value, as ``convert(value, 'string')`` does; ``null`` for None.
 
     Args:
         value: of the attribute.
@@ -326,7 +326,7 @@ def text_of(value, int code):
 # --- numbers to text
 
 cdef int split_digits(const char* text, char* digits, int* exponent) noexcept:
-    """Significant digits and exponent (of the first digit) of '123.45', '1e-05', ...; returns how many digits."""
+    """Write the significant digits and the exponent of the first one, of '123.45' or '1e-05'; return their number."""
     cdef int n = 0, i = 0, point = 0, power = 0
     cdef bint seen_point = False, negative_power
     if text[0] == c'-':
@@ -418,10 +418,10 @@ cdef str text_of_special(double value):
 
 
 cdef int short_decimal(double value, int64_t end, bint single, char* digits, int* exponent) noexcept:
-    """The digits of a number from 10^-3 up that has few of them, up to six behind the point; 0 if it has more.
+    """Write the digits of a number of at least 10^-3 that has up to six after the point; return 0 if it has more.
 
-    A decimal below `end` (10^15 for a double, 10^6 for a float) is the only one of its length to read as this number,
-    so it is the shortest one if it reads as this number at all.
+    At most one decimal of a given length below `end` (10^15 for a double, 10^6 for a float) reads as this number. So the
+    first one found is the shortest one.
     """
     cdef double size = fabs(value)
     cdef double scaled
@@ -464,7 +464,7 @@ cdef str text_of_double(double value):
     n = split_digits(text, digits, &exponent)
     PyMem_Free(text)
     if n == 1:
-        # Java has at least two digits, so it takes the nearest number of two: 4.9E-324, not 5.0E-324.
+        # Java prints at least two digits and chooses the nearest number with two: 4.9E-324, not 5.0E-324.
         text = PyOS_double_to_string(value, c'e', 1, 0, NULL)
         n = split_digits(text, digits, &exponent)
         PyMem_Free(text)
@@ -472,7 +472,7 @@ cdef str text_of_double(double value):
 
 
 cdef int next_up(char* digits, int n, int* exponent) noexcept:
-    """The decimal one unit in the last of n places further from zero; returns how many digits are left to write."""
+    """Add one unit in the last of n digits, away from zero; return how many digits are left to write."""
     cdef int i = n - 1
     while i >= 0 and digits[i] == c'9':
         i -= 1
@@ -504,7 +504,7 @@ cdef str text_of_float(float value):
         if back == value:
             break
         if is_power_of_two(value):
-            # Floats lie twice as close below a power of two as above it: the next decimal up may do instead.
+            # Below a power of two, floats lie twice as close as above it: the next decimal up may identify it, too.
             for i in range(n, places):
                 digits[i] = c'0'
             n = next_up(digits, places, &exponent)
@@ -531,12 +531,12 @@ cdef str text_of_object(object value):
 
 
 def message_of(error):
-    """What an exception says; ``null`` if nothing."""
+    """Return the message of an exception; ``null`` if it has none."""
     return str(error) if error.args else "null"
 
 
 def cause_of(error):
-    """Type and message of the exception behind an exception; ``null`` if there is none."""
+    """Return type and message of the cause of an exception; ``null`` if it has none."""
     cause = error.__cause__
     if cause is None and not error.__suppress_context__:
         cause = error.__context__
@@ -548,7 +548,7 @@ def named(error):
 
 
 def nested_text(value, path):
-    """Text of an element; `path` holds the containers around it, so that one that contains itself comes to an end."""
+    """Return the text of an element. `path` holds the containers around it, to detect one that contains itself."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -571,17 +571,17 @@ def nested_text(value, path):
 
 
 def in_order(elements):
-    """Elements of a set, sorted, so that their text is the same in every run."""
+    """Return the elements of a set sorted, so that their text is the same in every run."""
     try:
         return sorted(elements)
     except TypeError:
         return sorted(elements, key=lambda item: nested_text(item, ()))
 
 
-# --- The order in which a Java HashMap walks text keys, where it shows in results.
+# --- The iteration order of a Java HashMap with text keys, for results that depend on it.
 #
-# Buckets are walked by index, a bucket in order of insertion; the table doubles when it is three quarters full and never
-# shrinks. (Buckets of eight and more become trees there, which this does not follow.)
+# Buckets are iterated by index, the keys of a bucket in order of insertion. The table doubles when it is three quarters
+# full and never shrinks. Java turns buckets of eight and more keys into trees; this code does not.
 
 cdef str text_of_cell(const EventC* event, Layout layout, int position):
     cdef const CellC* value = <const CellC*> &event.body[layout.words + position]
@@ -604,7 +604,7 @@ cdef str text_of_cell(const EventC* event, Layout layout, int position):
 
 
 cdef uint32_t hash_of_key(const EventC* event, Layout layout, tuple positions) except? 0xffffffff:
-    """The spread hash of the texts of some cells, one behind the other."""
+    """Return the spread hash of the concatenated texts of some cells."""
     cdef uint32_t hash = 0, unit
     cdef Py_ssize_t i
     cdef str text
@@ -620,7 +620,7 @@ cdef uint32_t hash_of_key(const EventC* event, Layout layout, tuple positions) e
 
 
 cdef uint32_t table_size(Py_ssize_t most) noexcept:
-    """Buckets of a table that held this many keys at the most."""
+    """Return the number of buckets of a table that has held up to `most` keys."""
     cdef uint32_t size = 16
     while most > <Py_ssize_t> (size - size // 4):
         size *= 2

@@ -4,7 +4,7 @@ from cpython.object cimport Py_TYPE, PyTypeObject
 from libc.string cimport strcmp
 
 cdef inline bint is_null(object value) noexcept:
-    """Whether a value is None, pandas' NA or numpy's `masked`, known by the names of their types."""
+    """Return whether a value is None, pandas' NA or numpy's `masked`; the latter two are recognised by their type names."""
     cdef const char* name
     if value is None:
         return True

@@ -1,5 +1,5 @@
-# Prefetching. With records spread over much memory, cache misses cost more than everything else. The events of a block
-# are known beforehand: the memory that the next ones need is prefetched while the current one is processed.
+# Prefetching. When records are spread over much memory, cache misses cost more than everything else. The events of a
+# block are known in advance: while one is processed, the memory that the next ones need is prefetched.
 
 cdef extern from *:
     """
@@ -15,4 +15,4 @@ cdef extern from *:
     void prefetch_line "SIDDHI_PREFETCH" (const void* place) noexcept nogil
 
 cdef enum:
-    PREFETCH_MIN_SIZE = 4096          # records; fewer stay in the cache by themselves
+    PREFETCH_MIN_SIZE = 4096          # records; fewer stay in the cache without prefetching

@@ -1,4 +1,4 @@
-# What users hold: an Event is a handle on a pooled record; its values become Python objects when they are asked for.
+# Event, the form in which users get events: a handle on a pooled record. Its values become Python objects at first access.
 
 from libc.stdint cimport int64_t
 
@@ -10,7 +10,7 @@ cdef class Event:
     cdef readonly bint is_expired
     cdef EventC* record                 # retained, or NULL once the values are in `values`
     cdef EventPool pool
-    cdef Layout layout                  # of the stream or query: the names
+    cdef Layout layout                  # of the stream or query; gives the attribute names
     cdef tuple values
     cdef tuple load(self)
 
@@ -19,8 +19,8 @@ cdef Event make_event(EventC* record, EventPool pool, Layout layout)
 cdef list make_events(EventChunk* chunk, EventPool pool, Layout layout)
 
 # --- Rows of Python values as records.
-# A record of a row, timestamp -1; the caller's. ValueError: the row does not fit the layout.
+# Return a record of a row, with timestamp -1; the caller owns it. ValueError: the row does not fit the layout.
 cdef EventC* record_of(row, EventPool pool, Layout layout) except NULL
 
-# The values of a row in attribute order, by name where the row has names. EventError: it does not fit the names.
+# Return the values of a row in attribute order, by name if the row has names. EventError: it does not fit the names.
 cpdef tuple row_values(row, tuple names)

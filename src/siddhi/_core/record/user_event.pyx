@@ -15,14 +15,14 @@ from siddhi._core.record.instant cimport read_instant
 from siddhi.errors import EventError, shown
 
 cdef int64_t read_timestamp(timestamp) except? -1:
-    """Any integer (numpy's, too) as ms."""
+    """Return any integer, also one of numpy, as ms."""
     try:
         return read_instant(timestamp, "timestamp")
     except (TypeError, ValueError) as error:
         raise EventError(str(error)) from None
 
 
-# no_gc: made and dropped by the million. Only an object attribute that holds its own event could close a cycle.
+# no_gc: events are created and dropped by the million. Only an object attribute that holds its own event could form a cycle.
 @cython.final
 @cython.freelist(64)
 @cython.no_gc
@@ -37,8 +37,8 @@ cdef class Event:
         is_expired: whether the event left a window.
 
     Raises:
-        EventError: the timestamp is not an integer, or out of range; the data have names, which an event made by hand can't
-            resolve, or no order.
+        EventError: the timestamp is not an integer or out of range, or the data are a mapping (an event made by the caller
+            can't resolve names) or have no order.
     """
 
     def __init__(self, timestamp, data, is_expired=False):
@@ -60,7 +60,7 @@ cdef class Event:
 
     @property
     def data(self):
-        """The values as a tuple, in attribute order."""
+        """Return the values as a tuple, in attribute order."""
         return self.load()
 
     def __getitem__(self, key):
@@ -78,10 +78,10 @@ cdef class Event:
         return iter(self.load())
 
     def to_dict(self):
-        """Values by attribute name.
+        """Return the values by attribute name.
 
         Raises:
-            TypeError: the event was not made by the engine and knows no names.
+            TypeError: the event was not made by the engine and has no attribute names.
         """
         values = self.load()
         if self.layout is None:
@@ -115,14 +115,14 @@ cdef class Event:
 
 
 def restore_event(timestamp, tuple values not None, is_expired, Layout layout not None):
-    """An event as it was pickled or copied, with its attribute names.
+    """Return an event that was pickled or copied, with its attribute names.
 
     Raises:
         ValueError: values and names differ in number.
     """
     cdef Event event = Event(timestamp, values, is_expired)
     if len(values) != layout.width:
-        raise ValueError(f"an event of {layout.width} attributes can't have {len(values)} values")
+        raise ValueError(f"an event of {layout.width} attributes needs {layout.width} values, got {len(values)}")
     event.layout = layout
     return event
 
@@ -139,7 +139,7 @@ cdef Event make_event(EventC* record, EventPool pool, Layout layout):
 
 
 cdef list make_events(EventChunk* chunk, EventPool pool, Layout layout):
-    """The events of a chunk, in order."""
+    """Return the events of a chunk, in order."""
     cdef EventC* record = chunk.head
     cdef Py_ssize_t n = 0, i = 0
     cdef Event event
@@ -158,23 +158,23 @@ cdef list make_events(EventChunk* chunk, EventPool pool, Layout layout):
     return events
 
 
-# --- Rows of Python values: their values in attribute order, and as records.
+# --- Rows of Python values: put in attribute order, and converted to records.
 
 cdef tuple TEXTS = (str, bytes, bytearray)
 
 
 cpdef tuple row_values(row, tuple names):
-    """The values of a row, in attribute order.
+    """Return the values of a row, in attribute order.
 
-    A row with names goes by name: mappings, named tuples, rows of databases, numpy records, pandas Series with an index of
-    names. Any other iterable goes by position.
+    A row with names is read by name: mappings, named tuples, rows of databases, numpy records, pandas Series with an index
+    of names. Any other iterable is read by position.
 
     Args:
         row: the row.
-        names: attribute names, in order; None: they are not known, a row with names is refused.
+        names: attribute names, in order; None: they are unknown, and a row with names is an error.
 
     Raises:
-        EventError: the row is a text, a table, or has no values, no order, or other names.
+        EventError: the row is a text, a table or not iterable, or has no order or other names.
     """
     if type(row) is tuple or type(row) is list:
         return tuple(row)
@@ -202,7 +202,7 @@ cpdef tuple row_values(row, tuple names):
 
 
 cdef list names_in(row):
-    """Pairs of name and value; None where the row knows no names."""
+    """Return pairs of name and value; None if the row has no names."""
     if isinstance(row, Mapping):
         return [(name, row[name]) for name in row]
     fields = getattr(row, "_fields", None) or getattr(row, "__fields__", None)     # named tuples, SQLAlchemy; Spark
@@ -211,14 +211,14 @@ cdef list names_in(row):
         if fields is not None and getattr(row, "shape", ()) != ():
             raise EventError(f"an array of {row.size} records is not a row: send_batch takes a table, send one record of it")
     if fields is None and hasattr(row, "keys"):
-        # Rows of sqlite3, pandas Series. A Series without an index of its own has numbers for names.
+        # Rows of sqlite3, and pandas Series. The default index of a Series consists of numbers.
         fields = list(row.keys())
         return None if fields == list(range(len(fields))) else [(name, row[name]) for name in fields]
     return None if fields is None else list(zip(fields, row, strict=True))
 
 
 cdef EventC* record_of(row, EventPool pool, Layout layout) except NULL:
-    """A record of a row; the caller's.
+    """Return a record of a row; the caller owns it.
 
     Raises:
         ValueError: the row does not fit the layout.
@@ -227,10 +227,11 @@ cdef EventC* record_of(row, EventPool pool, Layout layout) except NULL:
     cdef tuple values
     cdef EventC* record
     if isinstance(row, (Mapping, Set)):
-        raise ValueError(f"the store gave a {type(row).__name__}, not a row of values in attribute order: {shown(row)}")
+        raise ValueError(
+            f"the store returned a {type(row).__name__}, expected a row of values in attribute order: {shown(row)}")
     values = tuple(row)
     if len(values) != layout.width:
-        raise ValueError(f"the store gave a row of {len(values)} values, not of {layout.width}")
+        raise ValueError(f"the store returned a row of {len(values)} values, expected {layout.width}")
     record = acquire(pool)
     record.timestamp = -1
     memset(record.body, 0, 8 * layout.words)

@@ -1,8 +1,8 @@
-"""Content-defined chunking: splits bytes where their content says, so that unchanged blocks recur in the next snapshot
-wherever they stand.
+"""Content-defined chunking: splits a snapshot into blocks at places that depend on the content only. So unchanged bytes form
+the same blocks in the next snapshot, also at another offset.
 
-A cut is made behind a byte where a hash of the last 64 bytes ends in zeros (the gear hash of FastCDC). Bytes that are put in
-or taken away so move the cuts around them only.
+A block ends after a byte where ten bits of a hash of the last 64 bytes are zero (the gear hash of FastCDC). Inserted or
+removed bytes move only the cuts next to them.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -12,13 +12,13 @@ cdef enum:
     SHORTEST = 1 << 8
     LONGEST = 1 << 12
 
-# On average 1 KB after the shortest length; all of the last 64 bytes contribute to the upper bits.
+# A cut follows on average 1 KB after the shortest length. All of the last 64 bytes contribute to the upper bits.
 cdef uint64_t MASK = (<uint64_t> 0x3ff) << 54
 cdef uint64_t[256] GEAR
 
 
 cdef void fill_gear() noexcept:
-    # splitmix64: any numbers would do if they are the same in every process.
+    # splitmix64. Any random numbers would do, as long as they are the same in every process.
     cdef uint64_t state = 0, mixed
     cdef int i
     for i in range(256):
@@ -32,7 +32,7 @@ fill_gear()
 
 
 def cuts(bytes data not None):
-    """Return where the blocks of some bytes end, in order; the last one is the end of the bytes."""
+    """Return the end of each block of some bytes, in order; the last one is the length of the bytes."""
     cdef const uint8_t* cursor = <const uint8_t*> PyBytes_AS_STRING(data)
     cdef Py_ssize_t start = 0, i, limit, n = PyBytes_GET_SIZE(data)
     cdef uint64_t hash

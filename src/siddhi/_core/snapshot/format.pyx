@@ -1,7 +1,7 @@
 """The snapshot format: typed values in a byte string, and the seal around a whole snapshot.
 
-A value carries a tag where its type is not fixed by who reads it (objects); everything else is read back by the code
-that wrote it, in the same order. Numbers are little-endian. Events are written column by column; see put_events.
+An object carries a tag for its type. Other values have no tag: the reader expects them in the order in which they were
+written. Numbers are little-endian. Events are written column by column; see put_events.
 """
 
 cimport cython
@@ -50,7 +50,7 @@ cdef class SnapshotWriter:
     """Appends values to a growing buffer.
 
     Args:
-        shows: keep the values as they are, for a person to look at, and no bytes.
+        shows: keep the values themselves, for a person to read, instead of bytes.
     """
 
     def __init__(self, bint shows=False):
@@ -127,7 +127,7 @@ cdef class SnapshotWriter:
 
     @property
     def shown(self):
-        """Return the values put so far, of a writer that shows a state."""
+        """Return the values written so far; for a writer that shows a state."""
         return list(self.items)
 
     cpdef bytes getvalue(self):
@@ -141,7 +141,7 @@ cdef class SnapshotWriter:
     def begin(self):
         """Begin a part that a reader can skip; return the argument of :meth:`end`."""
         if self.items is not None:
-            raise TypeError("what is to be shown has no parts")
+            raise TypeError("a writer that shows a state can't write parts")
         self.put_i64(0)
         return self.size
 
@@ -167,7 +167,7 @@ cdef object numbers_in(const char* data, Py_ssize_t n):
 
 
 cdef object event_to_show(const EventC* event, Layout layout):
-    from siddhi._core.record.user_event import Event       # it needs this module
+    from siddhi._core.record.user_event import Event       # that module imports this one
     return Event(event.timestamp, event_to_tuple(event, layout), event.type == EXPIRED)
 
 
@@ -402,7 +402,7 @@ def unseal(bytes data not None):
 
     Raises:
         TornSnapshotError: the bytes are not a snapshot, or a damaged one.
-        ValueError: it is of another format version.
+        ValueError: the snapshot has another format version.
     """
     if data[:len(_MAGIC)] != _MAGIC[:len(data)] or not data:
         raise TornSnapshotError("this is not a snapshot: it does not begin as one")
@@ -431,11 +431,11 @@ cdef extern from "Python.h":
 
 cdef enum:
     WAS_REFUSED = 64        # flag of the type: a limit has refused the event
-    MIXED = 255             # instead of the one type of all events: a type for each follows
+    MIXED = 255             # the events differ in type: a type for each follows
     PLAIN = 0               # string column: every string is written
     DISTINCT = 1            # string column: the distinct strings, then an index for each event
     MAX_DISTINCT = 65535
-    WORTH_DISTINCT = 8      # strings; fewer are not searched for repetitions
+    WORTH_DISTINCT = 8      # minimal number of strings for which repetitions are searched
 
 
 cdef inline bint is_null(const EventC* event, int position) noexcept:
@@ -576,8 +576,8 @@ cdef int write_strings(SnapshotWriter writer, const EventC** events, Py_ssize_t 
 cdef Py_ssize_t find_distinct(PyObject** texts, Py_ssize_t n, uint16_t* indexes) except -2:
     """Number the distinct strings and move them to the front of `texts`; -1: not worth it, nothing moved.
 
-    They are numbered in their order: the numbers stay the same from snapshot to snapshot as long as the strings do,
-    whatever events come and go, so that increments are small. What is read back shares equal strings. A null gets index 0.
+    They are numbered in sort order. So the numbers depend on the set of strings only, not on the order of the events, and
+    increments stay small. After reading, equal strings share one object. A null gets index 0.
     """
     cdef Py_ssize_t i, limit = min(n // 2, <Py_ssize_t> MAX_DISTINCT), n_distinct = 0
     cdef uint64_t mask = 15, at
@@ -623,13 +623,13 @@ cdef inline bint same_text(PyObject* a, PyObject* b) except -1:
 
 
 cdef int write_texts(SnapshotWriter writer, PyObject** texts, Py_ssize_t n) except -1:
-    """Lengths in bytes, then the bytes; NULL is written as an empty string."""
+    """Write the lengths in bytes, then the bytes; NULL becomes an empty string."""
     cdef Py_ssize_t i, next_encoded = 0, longest = 0, total = 0
     cdef uint8_t width
     cdef uint8_t* out
     cdef uint32_t length
     cdef bytes one
-    cdef list encoded = []                  # of those that are not ASCII, in order
+    cdef list encoded = []                  # the strings that are not ASCII, in order
     cdef uint32_t* lengths = <uint32_t*> PyMem_Malloc(max(1, n) * sizeof(uint32_t))
     try:
         if lengths is NULL:
@@ -819,7 +819,7 @@ cdef list read_texts(SnapshotReader reader, Py_ssize_t n):
 # --- for tests and for debugging
 
 def pack(Layout layout not None, events not None):
-    """Events given as ``(type, timestamp, row)`` in the bytes of a snapshot."""
+    """Return the bytes of a snapshot of events, each given as ``(type, timestamp, row)``."""
     cdef EventPool pool = EventPool(layout)
     cdef SnapshotWriter writer = SnapshotWriter()
     cdef Py_ssize_t i, n = 0
@@ -845,7 +845,7 @@ def pack(Layout layout not None, events not None):
 
 
 def unpack(Layout layout not None, bytes data not None):
-    """What :func:`pack` was given. A pool is made for them; it must end empty, whatever the bytes are."""
+    """Return the events that :func:`pack` wrote. All records must be released at the end, also after an error."""
     cdef EventPool pool = EventPool(layout)
     cdef SnapshotReader reader = SnapshotReader(data)
     cdef EventC** records = NULL

@@ -24,7 +24,7 @@ cdef object plain_state(object value):
         return [plain_state(item) for item in <list> value]
     if kind is tuple:
         items = tuple([plain_state(item) for item in <tuple> value])
-        # A user's tuple that starts like a mark gets a mark itself.
+        # A tuple of the user that starts with a mark gets a mark, too.
         return (A_TUPLE, *items) if is_marked(value) else items
     if kind is dict:
         return {plain_state(key): plain_state(item) for key, item in (<dict> value).items()}

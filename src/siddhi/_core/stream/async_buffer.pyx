@@ -1,15 +1,15 @@
 """The buffer of an ``@async`` stream: senders add events and continue, worker threads deliver them.
 
-Workers take events out of the ring buffer only while they hold the lock of the app. So events are delivered in the order in
-which they were added, whatever the number of workers, and the ring does not change during a snapshot. Adding takes no lock:
-a ring operation runs no Python code, so the GIL is enough.
+Workers remove events from the ring buffer only while they hold the app's lock. So events are delivered in the order in which
+they were added, with any number of workers, and the ring does not change during a snapshot. Adding takes no lock: a ring
+operation runs no Python code, so the GIL is enough.
 
-A full ring blocks senders. A sender that holds the lock of the app (a query that inserts into the stream, a callback that
-sends) cannot wait for workers that need that lock: it delivers the oldest events itself. If these send into the same stream
-again, directly or through other streams, the ring grows: the stream would otherwise wait for itself indefinitely.
+A full ring blocks senders. A sender that holds the app's lock (a query that inserts into the stream, a callback that sends)
+cannot wait for workers, which need that lock: it delivers the oldest events itself. If these events lead to further events
+of the same stream, the ring grows: the stream would otherwise wait for itself without end.
 
-Delivery runs C code only, where Python neither switches threads nor handles signals. So a thread that delivers chunk after
-chunk lets other threads run every few milliseconds, and a worker releases the app's lock for a thread that waits for it.
+Delivery runs C code only, in which Python neither switches threads nor handles signals. So a thread that delivers many
+chunks lets other threads run every few milliseconds, and a worker releases the app's lock for a thread that waits for it.
 """
 
 cimport cython
@@ -32,20 +32,20 @@ cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
 cdef enum:
-    TURN_NS = 10_000_000           # twice as long as a thread waits until it demands the interpreter lock
-    LOOK_EVENTS = 8                # delivered between two looks at the clock
+    TURN_NS = 10_000_000           # twice the time after which a waiting thread demands the interpreter lock
+    LOOK_EVENTS = 8                # number of events delivered between two reads of the clock
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class AsyncBuffer(Processor):
-    """Holds the events of one stream until a worker delivers them.
+    """Buffer of the events of one stream until a worker delivers them.
 
     Args:
         app: the app's context.
-        junction: where they are delivered.
-        capacity: events held; senders wait beyond it.
-        batch: most events of a delivered chunk.
+        junction: receives the events.
+        capacity: number of events at which senders wait.
+        batch: maximal number of events of a delivered chunk.
     """
 
     cdef StreamJunction junction
@@ -53,10 +53,10 @@ cdef class AsyncBuffer(Processor):
     cdef EventRingC ring
     cdef readonly Py_ssize_t capacity
     cdef Py_ssize_t batch
-    cdef bint stopped              # workers end when the ring is empty; nobody waits for room any more
-    cdef int64_t deadline          # ns of the monotonic clock: nothing is delivered later; 0: none
-    cdef int64_t turn              # ns of the monotonic clock: when other threads were last let run
-    cdef Py_ssize_t unlooked       # events delivered since the last look at the clock
+    cdef bint stopped              # workers end when the ring is empty; senders no longer wait for room
+    cdef int64_t deadline          # ns of the monotonic clock, after which nothing is delivered; 0: none
+    cdef int64_t turn              # ns of the monotonic clock, when other threads could last run
+    cdef Py_ssize_t unlooked       # events delivered since the clock was last read
     cdef bint helping              # a sender is delivering
     cdef int sleeping              # workers waiting for events
     cdef int waiting               # senders waiting for room
@@ -81,11 +81,11 @@ cdef class AsyncBuffer(Processor):
         return self.ring.size
 
     cdef bint holds_app(self) noexcept:
-        """Whether this thread is inside the app's processing."""
+        """Return whether this thread holds the app's lock."""
         return self.app.lock.depth > 0 and self.app.lock.owner == PyThread_get_thread_ident()
 
     cdef int put(self, EventC* event, bint moves_clock, AppLock sender_lock) except -1:
-        """Put a copy of an event in, as soon as there is room."""
+        """Add a copy of an event as soon as there is room."""
         cdef EventC* copy
         cdef Py_ssize_t size
         while self.ring.size >= self.capacity:
@@ -97,7 +97,7 @@ cdef class AsyncBuffer(Processor):
                 break
             self.help()
             if self.ring.size >= size:
-                break                      # as many events came back
+                break                      # the delivered events have added as many new ones
         if self.stopped and not self.holds_app():
             self.refuse()
         copy = copy_event(self.pool, event)
@@ -108,7 +108,7 @@ cdef class AsyncBuffer(Processor):
             release(self.pool, copy)
             raise
         if self.stopped:
-            # The workers may be gone: whoever still sends from inside the app delivers himself.
+            # The workers may have ended: a sender that holds the app's lock delivers its events itself.
             while self.ring.size and not self.helping and not self.is_overdue():
                 self.help()
         elif self.sleeping:
@@ -117,7 +117,7 @@ cdef class AsyncBuffer(Processor):
         return 0
 
     cdef int help(self) except -1:
-        """Do a worker's job, for a sender that holds the app's lock."""
+        """Deliver one chunk in the thread of a sender that holds the app's lock."""
         self.helping = True
         try:
             self.deliver()
@@ -141,7 +141,7 @@ cdef class AsyncBuffer(Processor):
         return self.deadline and <int64_t> monotonic_ns() >= self.deadline
 
     cdef int await_room(self, AppLock sender_lock) except -1:
-        # Nobody else may be kept out meanwhile: the one who makes room may be sending here, too.
+        # Release the senders' lock while waiting: the thread that makes room may send through the same entry.
         cdef int i, depth = 0 if sender_lock is None else sender_lock.depth
         for i in range(depth):  # no-cython-lint
             unlock_app(sender_lock)
@@ -162,7 +162,7 @@ cdef class AsyncBuffer(Processor):
             "the event was not taken")
 
     cdef int deliver(self) except -1:
-        """Deliver the oldest events as one chunk; the app's lock is held."""
+        """Deliver the oldest events as one chunk. The caller holds the app's lock."""
         cdef EventChunk chunk
         cdef EventC* event
         cdef Py_ssize_t n = min(self.batch, self.ring.size)
@@ -182,7 +182,7 @@ cdef class AsyncBuffer(Processor):
             n -= 1
         partition = self.app.frame.partition
         try:
-            # Not for one free place: sender and worker would take turns event by event.
+            # Wake senders when half of the ring is free. Otherwise sender and worker would alternate for every event.
             if self.waiting and 2 * self.ring.size <= self.capacity:
                 with self.emptied:
                     self.emptied.notify_all()
@@ -198,12 +198,12 @@ cdef class AsyncBuffer(Processor):
     # --- threads
 
     def work(self):
-        """Deliver until :meth:`stop` was called and the ring is empty, or the deadline is over; a worker's whole life."""
+        """Deliver until :meth:`stop` was called and the ring is empty, or until the deadline. Runs in a worker thread."""
         while self.await_events():
             self.deliver_some()
 
     def deliver_some(self):
-        """Deliver one chunk, if there is something to deliver. Raises what the stream's error handling raises."""
+        """Deliver one chunk, if there are events. Errors of the stream's error handling propagate."""
         lock_app(self.app.lock)
         try:
             self.deliver()
@@ -213,7 +213,7 @@ cdef class AsyncBuffer(Processor):
             self.give_turn()
 
     cdef int give_turn(self) except -1:
-        """Let others run: any thread, a sender that waits and finds room, and one that waits for the app's lock."""
+        """Let other threads run, among them senders that wait for room and a thread that waits for the app's lock."""
         if self.waiting and self.ring.size < self.capacity:
             with self.emptied:
                 self.emptied.notify_all()
@@ -222,13 +222,13 @@ cdef class AsyncBuffer(Processor):
         return 0
 
     cdef bint await_events(self) except -1:
-        """Wait for events; return False if there will be none, or they are not to be delivered."""
+        """Wait for events; return False at the end: after stop() with an empty ring, or after the deadline."""
         if self.is_overdue():
             return False
         if self.ring.size:
             return True
         with self.filled:
-            # Counted before the ring is looked at again: a sender who fills it from now on will call.
+            # Count this worker before checking the ring again: a sender that adds an event from now on notifies it.
             self.sleeping += 1
             try:
                 while self.ring.size == 0 and not self.stopped:
@@ -271,12 +271,12 @@ cdef class AsyncBuffer(Processor):
 
 @cython.final
 cdef class AsyncEntry(Receiver):
-    """Puts what reaches a junction into the buffer.
+    """Receiver that adds the events of a junction to the buffer.
 
     Args:
         buffer: the buffer.
-        moves_clock: in playback the timestamps of these events move the app's clock.
-        sender_lock: lock of the senders of this entry, released while they wait; None: the lock of the app.
+        moves_clock: in playback, the timestamps of these events move the app's clock.
+        sender_lock: lock of the senders of this entry, released while they wait; None: the app's lock.
     """
 
     cdef AsyncBuffer buffer
