@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +29,32 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite golden files that differ; review the diff as code")
+
+
+_NEVER_SKIPPED_IN_CI = {"faults", "fuzz"}
+"""Folders whose tests CI is there for: a compiler or a package that is missing fails them."""
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport, path: Path) -> None:
+    if report.skipped and os.environ.get("SIDDHI_CI") and path.parent.name in _NEVER_SKIPPED_IN_CI:
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI (SIDDHI_CI) does not allow here: {report.longrepr}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _refuse_skip(report, item.path)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_skip(report, collector.path)
+    return report
 
 
 @pytest.hookimpl(optionalhook=True)

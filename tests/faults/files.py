@@ -25,7 +25,7 @@ from siddhi.persistence import (
     RdbmsPersistenceStore,
 )
 from tests.faults.report import Report
-from tests.faults.shim import FAULTS, Fault, failing
+from tests.faults.shim import FAULTS, Calls, Fault, failing
 
 __all__ = ["run"]
 
@@ -91,7 +91,7 @@ def _last(runtime: SiddhiAppRuntime) -> int:
     return last
 
 
-def _attempted(folder: Path, broken: Broken, act: Callable[[], Any]) -> tuple[int, Any, BaseException | None]:
+def _attempted(folder: Path, broken: Broken, act: Callable[[], Any]) -> tuple[Calls, Any, BaseException | None]:
     """Calls, result and error of an act while calls fail; an error must be one of siddhi's."""
     result, error = None, None
     with failing(folder, *broken) as calls:
@@ -99,7 +99,7 @@ def _attempted(folder: Path, broken: Broken, act: Callable[[], Any]) -> tuple[in
             result = act()
         except SiddhiError as raised:
             error = raised
-    return calls.count, result, error
+    return calls, result, error
 
 
 def _persist(kind: str) -> Callable[[Path, Broken | None], int]:
@@ -115,6 +115,9 @@ def _persist(kind: str) -> Callable[[Path, Broken | None], int]:
             earlier = runtime.restore_last_revision()
             _send(runtime, EARLIER + 1, LATER)
             calls, revision, error = _attempted(folder, broken, runtime.persist)
+            if kind != "sqlite" and error is None:
+                assert calls.failed != "fsync", "fsync failed, and no error"
+                assert not calls.unsynced, "what was saved was not synced to the disk"
             with _started(kind, folder) as other:
                 restored = other.restore_last_revision()
                 found = _last(other)
@@ -129,7 +132,7 @@ def _persist(kind: str) -> Callable[[Path, Broken | None], int]:
             with _started(kind, folder) as other:
                 assert other.restore_last_revision() == again
                 assert _last(other) == LATER, "saved again after a failure it is another state"
-        return calls
+        return calls.count
 
     return scenario
 
@@ -174,7 +177,7 @@ def _restore(kind: str) -> Callable[[Path, Broken | None], int]:
         with _started(kind, folder) as runtime:
             runtime.restore_last_revision()
             assert _last(runtime) == EARLIER, "reading changed what was there"
-        return calls
+        return calls.count
 
     return scenario
 
@@ -193,7 +196,7 @@ def _clear(kind: str) -> Callable[[Path, Broken | None], int]:
                 assert revision is None, f"cleared, and {revision} is there"
             else:
                 assert _last(runtime) in (0, EARLIER - 5, EARLIER)
-        return calls
+        return calls.count
 
     return scenario
 
@@ -227,7 +230,7 @@ def _write_errors(folder: Path, broken: Broken | None) -> int:
     assert found == [1, 2, 3, 4] or (error is not None and found == [1, 2, 3]), f"{found} are there, error {error}"
     store.write(_entry(5))
     assert _noted(store) == [*found, 5]
-    return calls
+    return calls.count
 
 
 def _discard_errors(folder: Path, broken: Broken | None) -> int:
@@ -237,7 +240,7 @@ def _discard_errors(folder: Path, broken: Broken | None) -> int:
     calls, _, error = _attempted(folder, broken, lambda: store.discard_error_entries("Faulty"))
     found = _noted(RdbmsErrorStore(f"sqlite:///{folder}/errors.db"))
     assert found == [] or (error is not None and found == [1, 2, 3]), f"{found} are there, error {error}"
-    return calls
+    return calls.count
 
 
 _SCENARIOS: dict[str, Callable[[Path, Broken | None], int]] = {

@@ -45,9 +45,17 @@ FAULTS = [
 
 @dataclass
 class Calls:
-    """How many calls there were while one was to fail."""
+    """What was called while a call was to fail.
+
+    Attributes:
+        count: number of calls.
+        failed: name of the call that failed last; empty: none did.
+        unsynced: a file was renamed before its data were synced to the disk, or its folder was not synced afterwards.
+    """
 
     count: int = 0
+    failed: str = ""
+    unsynced: bool = False
 
 
 def unavailable() -> str | None:
@@ -79,6 +87,7 @@ def restart_under_shim() -> None:
 def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(os.environ[_LOADED])
     library.fail_calls.restype = ctypes.c_long
+    library.fail_name.restype = ctypes.c_char_p
     return library
 
 
@@ -92,6 +101,8 @@ def failing(folder: Path, fault: Fault, nth: int) -> Iterator[Calls]:
         yield calls
     finally:
         calls.count = library.fail_calls()
+        calls.failed = library.fail_name().decode()
+        calls.unsynced = bool(library.fail_unsynced())
         library.fail_files(b"", 0, ctypes.c_long(0), 0, 0)
 
 

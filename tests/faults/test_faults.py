@@ -30,6 +30,11 @@ def test_what_fails_is_an_error_and_nothing_is_half_done(kind: str, every: int) 
     assert ", 0 failures, " in done.stdout
 
 
+UNDER_SHIM = """
+from tests.faults.shim import restart_under_shim
+restart_under_shim()
+files._SCENARIOS = {"save to files": files._persist("files")}
+"""
 PLANTED = {
     "ticks that are lost": ("clock", 60, "clock.APP = clock.APP.replace('every 1 hour', 'every 2 hour')", "0 ticks in"),
     "ticks that fire twice": (
@@ -37,6 +42,26 @@ PLANTED = {
         60,
         "clock.APP = clock.APP.replace('every 1 hour', 'every 30 min')",
         "2 ticks in",
+    ),
+    "a file that is not synced to the disk": (
+        "files",
+        1000,
+        f"import os\n{UNDER_SHIM}os.fsync = lambda descriptor: None",
+        "not synced to the disk",
+    ),
+    "an fsync whose error is swallowed": (
+        "files",
+        1,
+        f"""
+import os
+{UNDER_SHIM}
+def fsync(descriptor, real=os.fsync):
+    with contextlib.suppress(OSError):
+        real(descriptor)
+os.fsync = fsync
+files.FAULTS = files.FAULTS[:1]
+""",
+        "fsync failed, and no error",
     ),
     "an allocation behind the first one, before the 500th": (
         "memory",

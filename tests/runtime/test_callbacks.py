@@ -244,6 +244,41 @@ class TestExceptions:
         assert rows == [("IBM", 7)]
 
 
+@pytest.mark.parametrize("door", ["add_callback", "add_batch_callback", "add_query_callback"])
+@pytest.mark.parametrize("form", ["coroutine", "async generator"])
+def test_a_callback_that_returns_what_must_be_awaited_is_an_error(door, form):
+    ran, errors = [], []
+
+    async def work():
+        ran.append(1)
+
+    async def numbers():
+        yield ran.append(1)
+
+    function = work if form == "coroutine" else numbers
+    with running(PASS) as runtime:
+        runtime.handle_exception_with(
+            lambda error, origin, events: errors.append((type(error), str(error), len(events)))
+        )
+        getattr(runtime, door)("q" if "query" in door else "Out", lambda *_: function())
+        later = collect(runtime, "Out")
+        runtime.input_handler("Trades").send(ROW, 1000)
+        assert later == [("IBM", 7)]
+    assert ran == []
+    [(kind, told, events)] = errors
+    assert (kind, events) == (TypeError, 0 if "batch" in door else 1)
+    assert f"returned {form} '{function.__qualname__}', which the engine does not await" in told
+
+
+def test_what_else_a_callback_returns_is_ignored():
+    with running(PASS) as runtime:
+        for door, name in (("add_callback", "Out"), ("add_batch_callback", "Out"), ("add_query_callback", "q")):
+            getattr(runtime, door)(name, lambda *_: (n for n in range(3)))
+        seen = collect(runtime, "Out")
+        runtime.input_handler("Trades").send(ROW, 1000)
+        assert seen == [("IBM", 7)]
+
+
 def test_a_circle_of_sends_ends_with_an_error_not_with_the_process():
     failures = []
     with SiddhiManager().create_siddhi_app_runtime(f"{TRADES} from Trades select * insert into Out;") as runtime:

@@ -183,9 +183,12 @@ cdef class QueryOutput:
             event = event.next
         for callback in self.callbacks:
             try:
-                callback(last_timestamp, current or None, expired or None)
+                answer = callback(last_timestamp, current or None, expired or None)
             except Exception as error:
                 if self.app.passes_on(error):
                     raise error
                 self.app.handle(error, "query callback", current + expired)
+            else:
+                if answer is not None:
+                    self.app.refuse_coroutine(answer, "query callback", current + expired)
         return 0

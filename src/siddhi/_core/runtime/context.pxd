@@ -98,6 +98,7 @@ cdef class AppContext:
     cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1
     cdef int warn_left_out(self, int64_t since, object timer, int64_t first) except -1
     cdef int report(self, object origin, object events) except -1   # handle the current exception
+    cdef int refuse_coroutine(self, object answer, object origin, object events) except -1
 
 cdef inline int advance(AppContext app, int64_t timestamp) except -1:
     """Playback: move the clock forward, never back, and fire due timers. An earlier time does nothing."""

@@ -20,6 +20,8 @@ cdef int leave() except -1:
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
+    bint PyAsyncGen_CheckExact(object o)
+    bint PyCoro_CheckExact(object o)
 
 
 cdef enum:
@@ -409,6 +411,21 @@ cdef class AppContext:
             if self.passes_on(error):
                 raise error
             self.handle(error, origin, events)
+        return 0
+
+    cdef int refuse_coroutine(self, object answer, object origin, object events) except -1:
+        """Handle what a callback returned as an error if it has to be awaited: the engine awaits nothing."""
+        if PyCoro_CheckExact(answer):
+            answer.close()
+        elif not PyAsyncGen_CheckExact(answer):
+            return 0
+        error = TypeError(
+            f"{origin} returned {type(answer).__name__.replace('_', ' ')} '{answer.__qualname__}', which the engine does "
+            "not await, so it did not run; submit the work to an event loop, such as with "
+            "asyncio.run_coroutine_threadsafe(..., loop)")
+        if self.passes_on(error):
+            raise error
+        self.handle(error, origin, events)
         return 0
 
     cdef int check_depth(self, str stream) except -1:

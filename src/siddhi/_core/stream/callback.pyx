@@ -32,6 +32,12 @@ cdef int call_back(StreamCallback callback, EventChunk* chunk) except -1:
     cdef PyObject* answer = PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
     if answer is NULL:
         return callback.app.report(f"callback of '{callback.stream}'", events)
+    if <object> answer is not None:
+        try:
+            callback.app.refuse_coroutine(<object> answer, f"callback of '{callback.stream}'", events)
+        finally:
+            Py_XDECREF(answer)
+        return 0
     Py_XDECREF(answer)
     return 0
 
@@ -103,11 +109,14 @@ cdef class BatchCallback(Receiver):
             return 0
         batch = self.builder.take()
         try:
-            self.function(batch)
+            answer = self.function(batch)
         except Exception as error:
             if self.app.passes_on(error):
                 raise error
             self.app.handle(error, f"batch callback of '{self.stream}'", [])
+        else:
+            if answer is not None:
+                self.app.refuse_coroutine(answer, f"batch callback of '{self.stream}'", [])
         return 0
 
 
