@@ -75,7 +75,7 @@ class Element:
             events is known.
         reads_clock: whether its expressions read the clock.
         deterministic: whether equal events give equal results.
-        endless: why it never stops to emit, or "".
+        endless: why it never stops emitting, or "".
         notes: conditions of exact partitioning; clauses.
         carries: (stream written, attribute, stream read, attribute) for each attribute that is copied.
     """

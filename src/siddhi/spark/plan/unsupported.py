@@ -103,7 +103,7 @@ def _unsupported(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiA
                 if element.endless:
                     yield _error(
                         "E404",
-                        f"'{element.name}' never stops to emit: {element.endless}",
+                        f"'{element.name}' never stops emitting: {element.endless}",
                         element.span,
                         "use end_of_input='hold'",
                     )
