@@ -66,6 +66,27 @@ def test_what_an_absence_begins_counts_as_well() -> None:
     runtime.shutdown()
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "every (not A for 1 sec -> e1=B) -> e2=C",
+        "every (not A for 1 sec and not D for 1 sec -> e1=B) -> e2=C",
+        "every (not A for 1 sec or not D for 5 sec -> e1=B) -> e2=C",
+        "every (not A for 1 sec -> not A for 1 millisec -> e1=B) -> e2=C",
+    ],
+)
+def test_a_group_refused_in_its_first_absence_begins_again(pattern: str) -> None:
+    runtime = started(f"from {pattern} select e1.x as x", info="name='q', max.partial.matches='1'")
+    failures: list[BaseException] = []
+    rows: list[tuple[object, ...]] = []
+    runtime.handle_exception_with(lambda error, *_: failures.append(error))
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    send(runtime, "T@0 T@1100 B1@1200 T@2300 B2@2400 C0@2500 T@3900 B3@4000 C0@4100")
+    runtime.shutdown()
+    assert rows == [(1,), (3,)]
+    assert {type(error) for error in failures} == {LimitExceededError}
+
+
 @pytest.mark.parametrize("overflow", ["fail", "drop.oldest"])
 @pytest.mark.parametrize(
     ("query", "last", "expected"),

@@ -159,17 +159,14 @@ cdef void remove_other_entries(Pattern pattern, MatchEntryC* entry) noexcept:
         other = following
 
 
-cdef int complete(
-        Pattern pattern, RunC* run, State state, MatchEntryC* entry, int number, int64_t timestamp, bint refused=False
-) except -1:
+cdef int complete(Pattern pattern, RunC* run, State state, MatchEntryC* entry, int number, int64_t timestamp) except -1:
     """Complete a logical group.
 
-    A match with a broken absence is dropped, and its `every` group starts again from its first state. A match `refused`
-    by the limit of partial matches starts the group again only where the group ends here.
+    A match with a broken absence, as one refused by the limit has, is dropped, and its `every` group starts again.
     """
     cdef PartialC* partial = entry.partial
     cdef bint broken = entry.broken
-    cdef int again = state.again if state.again >= 0 or refused else state.group
+    cdef int again = state.again if state.again >= 0 else state.group
     cdef int64_t* due = NULL
     if pattern.keeps and number == 0:
         due = entry.due
@@ -264,7 +261,7 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
     cdef MatchEntryC* following
     cdef int64_t first = NO_TIME
     cdef int k
-    cdef bint done, refused
+    cdef bint done
     if state.kind == ABSENT and number == 0:
         if run.deadline == NO_TIME or run.deadline > when:
             return 0 if run.deadline == NO_TIME else pattern.arm(run, 0, run.deadline)
@@ -274,8 +271,8 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             partial.timestamp = when
             if begin_by_time(pattern, run, partial, when):
                 pattern.advance(run, 0, partial)
-            elif state.again >= 0:
-                pattern.add_again(run, state.again, partial, partial.starts)
+            elif state.group >= 0:
+                pattern.add_again(run, state.group, partial, partial.starts)
         finally:
             pattern.matches.drop(partial)
         return 0
@@ -309,13 +306,12 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             entry.open &= ~((<uint32_t> 1) << k)
             done = True
         if done and (state.kind != AND or is_complete(state, entry)):
-            refused = number == 0 and not begin_by_time(pattern, run, entry.partial, when)
-            if refused:
+            if number == 0 and not begin_by_time(pattern, run, entry.partial, when):
                 entry.broken = True
             if has_other_entries(pattern, entry):
                 remove_other_entries(pattern, entry)
                 following = entry.next
-            complete(pattern, run, state, entry, number, when, refused)
+            complete(pattern, run, state, entry, number, when)
         entry = following
     return 0 if first == NO_TIME else pattern.arm(run, number, first)
 
@@ -505,7 +501,7 @@ cdef int lead_over(Pattern pattern, RunC* run, int64_t when) except -1:
     cdef Operand operand
     cdef MatchEntryC* entry
     cdef int k
-    cdef bint met = False, refused
+    cdef bint met = False
     entry = run.pending[0].head if run.incoming[0].head is NULL else run.incoming[0].head
     if entry is NULL:
         return 0
@@ -522,10 +518,9 @@ cdef int lead_over(Pattern pattern, RunC* run, int64_t when) except -1:
         entry.open &= ~((<uint32_t> 1) << k)
         met = True
     if met and (first.kind == OR or is_complete(first, entry)):
-        refused = not begin_by_time(pattern, run, entry.partial, when)
-        if refused:
+        if not begin_by_time(pattern, run, entry.partial, when):
             entry.broken = True
-        return complete(pattern, run, first, entry, 0, when, refused)
+        return complete(pattern, run, first, entry, 0, when)
     if entry.open == 0 and is_hopeless(first, entry):
         return begin_anew(pattern, run, entry)
     return arm_lead(pattern, run, first, entry)
