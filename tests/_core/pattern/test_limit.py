@@ -72,7 +72,6 @@ def test_what_an_absence_begins_counts_as_well() -> None:
         "every (not A for 1 sec -> e1=B) -> e2=C",
         "every (not A for 1 sec and not D for 1 sec -> e1=B) -> e2=C",
         "every (not A for 1 sec or not D for 5 sec -> e1=B) -> e2=C",
-        "every (not A for 1 sec -> not A for 1 millisec -> e1=B) -> e2=C",
     ],
 )
 def test_a_group_refused_in_its_first_absence_begins_again(pattern: str) -> None:
