@@ -38,7 +38,7 @@ class Side:
 
     name: str
     revision: str | None
-    """None: the working tree"""
+    """None: the working tree."""
     target: pathlib.Path
 
     @property

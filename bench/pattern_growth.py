@@ -171,10 +171,14 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--mode", choices=["batch", "event"], default="batch", help="tables or single rows")
     parser.add_argument("--events", type=int, default=200_000, help="per round (default: 200,000)")
-    parser.add_argument("--rounds", type=int, default=5, help="the best counts (default: 5)")
-    parser.add_argument("--largest", type=int, default=SIZES[-1], help="up to this many partial matches, by tens")
-    parser.add_argument("--cpu", action="store_true", help="count processor time, for a machine that is busy otherwise")
-    parser.add_argument("--factor", type=float, default=2.0, help="growth from 100 to 100,000 that is too much")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds, the best one counts (default: 5)")
+    parser.add_argument(
+        "--largest", type=int, default=SIZES[-1], help="maximal number of partial matches; sizes are powers of ten"
+    )
+    parser.add_argument("--cpu", action="store_true", help="measure processor time, for a machine with other load")
+    parser.add_argument(
+        "--factor", type=float, default=2.0, help="maximal growth of the cost from 100 to 100,000 partial matches"
+    )
     options = parser.parse_args(arguments)
     options.events -= options.events % 2
     sizes = [size for size in (*SIZES, 1_000_000) if size <= options.largest]

@@ -1,7 +1,7 @@
-"""Measure scenarios and print what came out: ``python bench/run.py --scenario filter --mode event``.
+"""Measure scenarios and print their rates: ``python bench/run.py --scenario filter --mode event``.
 
-Every figure is the best of R runs in M events/s, engine and limit loop taking turns. The answers are checked first; a
-scenario with wrong answers gets no figure, and the exit code is 1.
+Every figure is the best of R runs in M events/s; engine and limit loop alternate. The results are checked first: a
+scenario with wrong results gets no figure, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -149,17 +149,17 @@ def machine() -> dict[str, str | int | None]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--scenario", nargs="+", action="extend", default=[], metavar="NAME", help="names or patterns like *_avg"
+        "--scenario", nargs="+", action="extend", default=[], metavar="NAME", help="names, or patterns such as *_avg"
     )
     parser.add_argument(
         "--mode", nargs="+", default=["event", "batch"], choices=[*MODES, "all"], help="default: event batch"
     )
     parser.add_argument("--events", type=int, help="trades per run (default: as many as the recorded answers cover)")
-    parser.add_argument("--repeat", type=int, default=3, help="timed runs, the best counts (default: 3)")
-    parser.add_argument("--cpu", action="store_true", help="count processor time, for a machine that is busy otherwise")
-    parser.add_argument("--engine-only", action="store_true", help="leave the limit loops out")
-    parser.add_argument("--limit-only", action="store_true", help="leave the engine out")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results here as well")
+    parser.add_argument("--repeat", type=int, default=3, help="number of timed runs, the best one counts (default: 3)")
+    parser.add_argument("--cpu", action="store_true", help="measure processor time, for a machine with other load")
+    parser.add_argument("--engine-only", action="store_true", help="do not run the limit loops")
+    parser.add_argument("--limit-only", action="store_true", help="do not run the engine")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the results to this file")
     parser.add_argument("--verbose", "-v", action="store_true", help="show tracebacks")
     options = parser.parse_args(arguments)
     modes = MODES if "all" in options.mode else [mode for mode in MODES if mode in options.mode]
@@ -174,7 +174,7 @@ def main(arguments: list[str] | None = None) -> int:
     unit = f"M events per second of {'processor time' if options.cpu else 'time'}"
     print(f"{where['cpu']}, {where['cores']} cores, Python {where['python']}; {unit}, best of {options.repeat} runs")
     if "latency" in modes:
-        print(f"latency in ns, p50/p99 of single sends; {driver.clock_ns()} ns of each are the clock's")
+        print(f"latency in ns, p50/p99 of single sends; including {driver.clock_ns()} ns of the clock")
     print(HEADER)
     results = []
     for scenario in select(options.scenario, load()):

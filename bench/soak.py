@@ -1,7 +1,7 @@
-"""Run millions of events through window apps and watch the memory: ``python bench/soak.py``.
+"""Run millions of events through window apps and measure their memory: ``python bench/soak.py``.
 
-Each app runs in a process of its own. What it holds reaches its size early; after the first tenth the resident memory may
-not grow by more than a few MB. The exit code is 1 when it does.
+Each app runs in a separate process. Its state reaches its full size in the first tenth of the events. After that, the
+resident memory may grow by a few MB at most; otherwise the exit code is 1.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def main() -> int:
     unknown = set(options.apps) - set(APPS)
     if unknown:
         parser.error(f"no such app: {', '.join(sorted(unknown))}")
-    import siddhi  # noqa: F401  if it cannot be imported, say so once
+    import siddhi  # noqa: F401  report an import error once
 
     context = multiprocessing.get_context("spawn")
     bad = []

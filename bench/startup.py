@@ -1,7 +1,7 @@
 """Start-up times: import, parsing and planning, and a large app: ``python bench/startup.py``.
 
-Every figure is the best of R fresh processes, so that nothing is warm but the file system and the grammar's cache. The
-exit code is 1 when one is over its budget.
+Every figure is the best of R new processes, so that only the file system and the grammar's cache are warm. The exit code is
+1 if a figure is over its budget.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Cost of state: ``python bench/state.py``.
 
 - *snapshot*, *restore*: seconds for a length window of a million events, the best of R rounds, and the size of the snapshot
-  beside that of the typed data: eight bytes of timestamp per event and its columns as Arrow holds them;
-- *increment*: what is saved after a thousand more events, in bytes, and the seconds that saving in memory takes;
-- *idle key*: bytes per partition key whose length window holds one event, for a million keys, by the memory of the process.
+  relative to the typed data: eight bytes of timestamp per event, and its columns in Arrow's format;
+- *increment*: bytes saved after a thousand more events, and the seconds for saving them in memory;
+- *idle key*: memory of the process per partition key with a length window of one event, for a million keys.
 
-Exit code 1 where a snapshot or a restore takes a second, a snapshot is a tenth larger than the data, or a million keys
-need more than 2 GB.
+Exit code 1 if a snapshot or a restore takes a second, a snapshot is a tenth larger than the data, or a million keys need
+more than 2 GB.
 """
 
 from __future__ import annotations

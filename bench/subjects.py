@@ -108,7 +108,7 @@ LOOPS = {
     "table_upsert": "tables.TableUpsert",
     "aggregation": "tables.Aggregation",
 }
-"""scenario -> module and class in ``limits/``"""
+"""Module and class in ``limits/``, by scenario."""
 
 
 def has_loop(scenario: Scenario) -> bool:

@@ -1,11 +1,11 @@
 """Cost of a lookup by primary key as a table grows: ``python bench/table_growth.py``.
 
-A table of 1,000, 10,000, ... 10 million rows is joined with a stream whose events ask for keys picked at random, found all.
-Nanoseconds per event, the best of R rounds of N events; events come as tables of 10,000 rows or one by one. Keys are whole
-numbers, or texts (up to ``--texts`` rows). Bytes per row are what the process has grown by while the table was filled.
+A table of 1,000, 10,000, ... 10 million rows is joined with a stream of random keys, all of which the table contains. The
+result is nanoseconds per event, the best of R rounds of N events, sent as tables of 10,000 rows or one by one. Keys are
+integers, or texts (up to ``--texts`` rows). Bytes per row are the growth of the process while the table was filled.
 
-Exit code 1 where the answer is wrong, or where the largest table of numbers costs more than ``--factor`` times what the smallest
-costs, with events in tables.
+Exit code 1 if a result is wrong, or if an event costs more than ``--factor`` times as much with the largest table of
+integer keys as with the smallest one, with events in tables.
 """
 
 from __future__ import annotations
@@ -101,12 +101,14 @@ class Subject:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--events", type=int, default=500_000, help="in tables, per round; a quarter of it one by one")
+    parser.add_argument(
+        "--events", type=int, default=500_000, help="events in tables per round; a quarter of them one by one"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--texts", type=int, default=1_000_000, help="rows of the largest table with texts as keys")
     parser.add_argument("--factor", type=float, default=3.0)
-    parser.add_argument("--cpu", action="store_true", help="processor time instead of that of the clock")
+    parser.add_argument("--cpu", action="store_true", help="measure processor time instead of wall time")
     arguments = parser.parse_args()
     clock = process_time if arguments.cpu else perf_counter
     failed = False
@@ -129,7 +131,7 @@ def main() -> int:
             )
             subject.runtime.shutdown()
             if not texts and size == sizes[-1] and growth > arguments.factor:
-                print(f"FAILED: grows by {growth:.1f}, {arguments.factor} allowed")
+                print(f"FAILED: cost grows by a factor of {growth:.1f}, {arguments.factor} allowed")
                 failed = True
     return 1 if failed else 0
 

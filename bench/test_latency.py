@@ -1,4 +1,4 @@
-"""How long one ``send`` takes: the median is the benchmark's figure, p50 and p99 are in its extra info."""
+"""Latency of one ``send``: the median is the benchmark's figure, p50 and p99 are in its extra info."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loops do the same job as the engine: they give the recorded answers, in both modes."""
+"""The loops compute the same results as the engine: the recorded ones, in both modes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import trades
 SCENARIOS = scenarios.load()
 COUNTED = [scenario for scenario in SCENARIOS.values() if scenario.subscriber and subjects.has_loop(scenario)]
 ONE_STREAM = [scenario for scenario in COUNTED if not scenario.second]
-"""Tables for two streams arrive in another order than single trades, so their answers differ."""
+"""Scenarios with two streams: tables arrive in another order than single trades, so the results differ."""
 
 RECORDED = [(scenario, "event") for scenario in COUNTED] + [(scenario, "batch") for scenario in ONE_STREAM]
 

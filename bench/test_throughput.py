@@ -1,7 +1,7 @@
-"""Events per second of every scenario, one send per event and in tables, as pytest-benchmark shows them.
+"""Events per second of every scenario, sent one by one and in tables, measured with pytest-benchmark.
 
-The answers are checked before the time is taken, and the number of outputs after every round; a scenario which the
-engine refuses is skipped with the engine's words. ``bench/run.py`` gives the same figures next to those of the loops.
+The results are checked before the measurement, and the number of outputs after every round. A scenario that the engine
+rejects is skipped with the engine's message. ``bench/run.py`` measures the same figures, and those of the loops.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ Row = tuple[str, float, int, int]
 
 
 def _steps(n: int) -> np.ndarray:
-    """The generator's states 1..n in closed form: ``A**k * x0 + C * (1 + A + ... + A**(k-1))``, all modulo 2**64."""
+    """Return the generator's states 1..n in closed form: ``A**k * x0 + C * (1 + A + ... + A**(k-1))``, all modulo 2**64."""
     powers = np.multiply.accumulate(np.full(n, _FACTOR, dtype=np.uint64))
     geometric = np.ones(n, dtype=np.uint64)
     geometric[1:] += np.add.accumulate(powers[:-1])
@@ -46,7 +46,7 @@ def _steps(n: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)
 def columns(n: int) -> dict[str, np.ndarray]:
-    """The first *n* trades as columns; ``symbol`` holds positions in :data:`SYMBOLS` (int32)."""
+    """Return the first *n* trades as columns; ``symbol`` holds positions in :data:`SYMBOLS` (int32)."""
     draws = _steps(3 * n).reshape(n, 3)
     return {
         "symbol": ((draws[:, 0] >> np.uint64(33)) % np.uint64(len(SYMBOLS))).astype(np.int32),
@@ -58,7 +58,7 @@ def columns(n: int) -> dict[str, np.ndarray]:
 
 @functools.lru_cache(maxsize=2)
 def rows(n: int) -> list[Row]:
-    """The first *n* trades as ``(symbol, price, volume, ts)`` tuples; the hundred symbols are shared strings."""
+    """Return the first *n* trades as ``(symbol, price, volume, ts)`` tuples; the hundred symbols are shared strings."""
     data = columns(n)
     names = map(SYMBOLS.__getitem__, data["symbol"].tolist())
     return list(zip(names, data["price"].tolist(), data["volume"].tolist(), data["ts"].tolist()))
@@ -66,9 +66,9 @@ def rows(n: int) -> list[Row]:
 
 @functools.lru_cache(maxsize=4)
 def tables(n: int, every: int = 1, offset: int = 0) -> list[pa.Table]:
-    """The first *n* trades as tables cut every :data:`BATCH_ROWS` trades, symbols dictionary-encoded.
+    """Return the first *n* trades as tables of :data:`BATCH_ROWS` trades, symbols dictionary-encoded.
 
-    With *every* = 2 a table holds only each second trade of its cut, starting at *offset*.
+    With *every* = 2 a table has only every second trade of its part, starting at *offset*.
     """
     import pyarrow as pa
 

@@ -1,11 +1,11 @@
-"""What an event costs as its window grows: ``python bench/window_growth.py``.
+"""Cost of an event as its window grows: ``python bench/window_growth.py``.
 
-Every built-in window is filled until it holds 10, 100, ... 1,000,000 events; then events go on coming, and the time is taken.
-Nanoseconds per event, best of R rounds of N events sent as tables; the query adds up a double by group, and a batch
-callback counts. A window whose cost does not depend on what it holds has one figure in every column, but for the caches
-of the processor, which hold a hundred thousand events and not a million.
+Every built-in window is filled with 10, 100, ... 1,000,000 events; then the time of further events is measured. The result
+is nanoseconds per event, the best of R rounds of N events sent as tables. The query adds up a double by group, and a batch
+callback counts its outputs. If the cost does not depend on the size of the window, all columns have the same figure,
+except for the effect of the processor's caches, which hold a hundred thousand events but not a million.
 
-Exit code 1 where a window of a million events costs more than ``--factor`` times what it costs with a thousand.
+Exit code 1 if an event costs more than ``--factor`` times as much with a million events as with a thousand.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS = 10_000
 START_MS = 1_500_000_000_000
 
 Column = Callable[[int, np.ndarray], np.ndarray]
-"""``fn(size, numbers of events)``: the values of a column."""
+"""``fn(size, numbers of events)`` returns the values of a column."""
 
 
 def one_a_millisecond(size: int, number: np.ndarray) -> np.ndarray:
@@ -38,7 +38,7 @@ def one_window_a_second(size: int, number: np.ndarray) -> np.ndarray:
 
 
 def bursts(size: int, number: np.ndarray) -> np.ndarray:
-    """As many as the window is to hold, one a millisecond, and then a pause in which they all go."""
+    """Return times for `size` events, one per millisecond, and then a pause after which all have left the window."""
     return START_MS + number + number // size * 10_000
 
 
@@ -47,13 +47,13 @@ def sixteen_groups(size: int, number: np.ndarray) -> np.ndarray:
 
 
 def two_million(size: int, number: np.ndarray) -> np.ndarray:
-    """Every key is new to a window that counts ``size`` of them; what it costs to make so many texts is in every figure."""
+    """Return keys that are new to a window of `size` keys; every figure includes the cost of creating the texts."""
     return number % (2 * SIZES[-1])
 
 
 @dataclass(frozen=True)
 class Case:
-    """One window. ``text`` holds ``{n}``, the size; ``fill`` is how many times its size it takes to be full."""
+    """One window. ``text`` contains ``{n}``, the size; ``fill`` is the number of events that fill it, as a multiple of the size."""
 
     text: str
     playback: bool = False
@@ -83,7 +83,7 @@ CASES = {
 
 
 def app_of(case: Case, size: int) -> str:
-    """The app: a sum by group, behind the window."""
+    """Return the app: a sum by group, after the window."""
     window = case.text.format(n=size, error=f"{1 / size:.9f}")
     return (
         f"{'@app:playback ' if case.playback else ''}"
@@ -93,7 +93,7 @@ def app_of(case: Case, size: int) -> str:
 
 
 def tables(case: Case, size: int, start: int, count: int) -> Iterator[Any]:
-    """Events start, start + 1, ... in tables; their prices are neither sorted nor random."""
+    """Return the events start, start + 1, ... as tables; their prices are neither sorted nor random."""
     import pyarrow as pa
 
     for first in range(start, start + count, ROWS):
@@ -110,7 +110,7 @@ def tables(case: Case, size: int, start: int, count: int) -> Iterator[Any]:
 
 
 def nanoseconds(case: Case, size: int, events: int, rounds: int, clock: Callable[[], float]) -> float:
-    """Time per event of a full window of a size."""
+    """Return the time per event with a full window of a size."""
     from siddhi import SiddhiManager
 
     with SiddhiManager().create_siddhi_app_runtime(app_of(case, size)) as runtime:
@@ -126,7 +126,7 @@ def nanoseconds(case: Case, size: int, events: int, rounds: int, clock: Callable
         for table in tables(case, size, 0, sent):
             send(table, timestamp="ts")
         best = float("inf")
-        # Batches come out once per window: a round has room for one of them, at least.
+        # A batch is emitted once per window size, so a round contains at least one batch.
         per_round = max(events, size)
         for _ in range(rounds):
             ready = list(tables(case, size, sent, per_round))
@@ -147,10 +147,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--window", nargs="+", default=list(CASES), choices=list(CASES), metavar="NAME", help="all")
     parser.add_argument("--events", type=int, default=200_000, help="per round (default: 200,000)")
-    parser.add_argument("--rounds", type=int, default=3, help="the best counts (default: 3)")
-    parser.add_argument("--largest", type=int, default=SIZES[-1], help="leave larger windows out")
-    parser.add_argument("--cpu", action="store_true", help="count processor time, for a machine that is busy otherwise")
-    parser.add_argument("--factor", type=float, default=4.0, help="growth from 1,000 events on that is too much")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds, the best one counts (default: 3)")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="do not measure larger windows")
+    parser.add_argument("--cpu", action="store_true", help="measure processor time, for a machine with other load")
+    parser.add_argument("--factor", type=float, default=4.0, help="maximal growth of the cost from 1,000 events on")
     options = parser.parse_args(arguments)
     sizes = [size for size in SIZES if size <= options.largest]
     print("ns per event, by events in the window")
@@ -168,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
             grown.append(name)
         print(f"{name:<20}" + "".join(f"{ns:>11.0f}" for ns in found) + f"{growth:>9.1f}", flush=True)
     if grown:
-        print(f"grow with what they hold: {', '.join(grown)}")
+        print(f"cost grows with the size of the window: {', '.join(grown)}")
     return 1 if grown else 0
 
 

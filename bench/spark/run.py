@@ -1,10 +1,10 @@
-"""CPU seconds of the whole process tree per million rows, for the plans that matter: ``python bench/spark/run.py``.
+"""CPU seconds of the whole process tree per million rows, for three plans: ``python bench/spark/run.py``.
 
 Trades with 10,000 keys, from Parquet to Spark's no-op sink, 32 shards, ``local[2]``. Every plan runs once to warm up, then
-``--repeat`` times; the least is taken, since neighbours on the machine only ever add. Wall time is printed, but not judged.
+``--repeat`` times. The minimum is taken, since other load can only add time. Wall time is printed, but has no aim.
 
-The stream reads a file of ``--batch-rows`` rows per micro-batch and runs to its end: a start, the batches, each with its
-commit to the checkpoint, a start again for the end of the input, and what was held back. All of that is in the figure.
+The stream reads a file of ``--batch-rows`` rows per micro-batch and runs to its end. The figure includes its start, the
+batches with their commits to the checkpoint, the second start for the end of the input, and the output of buffered rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SCHEMA = "ts bigint, symbol string, price double, n int"
 
 
 def cpu_seconds() -> float:
-    """User and system time of this process and everything below it, children that have ended included."""
+    """Return user and system time of this process and all its descendants, also of those that have ended."""
     ticks = os.sysconf("SC_CLK_TCK")
     parents, times = {}, {}
     for entry in Path("/proc").iterdir():
@@ -103,7 +103,7 @@ def main() -> int:
     parser.add_argument("--only", choices=sorted(LIMITS))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled: else every worker does it anew
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # compile the installed modules, so that the workers need not
     from siddhi.spark import SparkRuntime, local_session
 
     spark = local_session("local[2]", app_name="bench", settings={"spark.driver.memory": "1g"})
@@ -122,7 +122,7 @@ def main() -> int:
         runtime = SparkRuntime(FRAGMENT, spark, shards=32)
         rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "trades"))
         runtime.bind("Trades", rows, timestamp="ts", watermark="1 second", sequence=["n"])
-        # Of its own: Spark uploads snapshots behind the query, so a folder of a run before may fill again.
+        # A new folder for each run: Spark may still upload snapshots of the previous run.
         checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=folder))
         sink = lambda frame, _: frame.write.format("noop").mode("overwrite").save()  # noqa: E731
         runtime.finish(str(checkpoint), {"Out": sink})
