@@ -1,4 +1,4 @@
-"""What the tests of aggregators share: building one over an attribute, and sliding values through it."""
+"""Helpers for tests of aggregators: build one over an attribute, and slide values through it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE = (TypeCode.INT, TypeCode.LONG)
 
 
 def result_type(name: str, argument: TypeCode | None) -> TypeCode:
-    """Type of an aggregator's value."""
+    """Return the type of an aggregator's value."""
     if name in ("count", "distinctCount"):
         return TypeCode.LONG
     if name == "sum":
@@ -30,7 +30,7 @@ def result_type(name: str, argument: TypeCode | None) -> TypeCode:
 
 
 class Bench:
-    """An aggregator of one attribute; ``computed``: the attribute times 1, so that the operand is not a plain cell."""
+    """Build an aggregator of one attribute; ``computed``: of the attribute times 1, which is not a plain cell."""
 
     def __init__(self, name: str, code: TypeCode, *, removes: bool = True, computed: bool = False) -> None:
         self.layout = Layout(["v"], [code])
@@ -47,7 +47,7 @@ class Bench:
         return self.aggregator.step(self.layout, (value,), EXPIRED, slot)
 
     def slide(self, values: Iterable[Any], length: int) -> list[Any]:
-        """The value after each arrival in a length window: what leaves goes first."""
+        """Return the value after each event in a length window; the expired event is removed first."""
         held: deque[Any] = deque()
         results = []
         for value in values:

@@ -1,4 +1,4 @@
-"""Random apps over one stream, random events for them, and what comes out. The laws about whole apps use them."""
+"""Random apps over one stream, random events, and their outputs, for the property tests of whole apps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Sent:
-    """An event to send."""
+    """Event to send."""
 
     timestamp: int
     values: Values
@@ -37,15 +37,15 @@ class Sent:
 
 @dataclass
 class Outputs:
-    """What streams and queries put out, by name, in order."""
+    """Outputs of streams and queries by name, in order."""
 
     events: dict[str, list[Any]] = field(default_factory=dict)
     calls: dict[str, list[Any]] = field(default_factory=dict)
 
     def watch(self, runtime: SiddhiAppRuntime, *, batches: bool = False) -> Outputs:
-        """Listen to every stream but S and, unless ``batches`` are listened to, to every query.
+        """Subscribe to every stream except S and, unless ``batches``, to every query.
 
-        Query callbacks and stream callbacks keep a batch from being passed on in blocks; batch callbacks do not.
+        With query callbacks and stream callbacks, a batch is not passed on in blocks; with batch callbacks it is.
         """
         for stream in runtime.stream_definitions:
             if stream == "S" or stream.startswith("#"):
@@ -61,7 +61,7 @@ class Outputs:
         return self
 
 
-# Without playback what expires is stamped by the system's clock, which no two runs share.
+# Without playback, expired events get the time of the system's clock, which differs between runs.
 NOW = range(1_600_000_000_000, 4_000_000_000_000)
 
 
@@ -104,7 +104,7 @@ def send_rows(runtime: SiddhiAppRuntime, events: Sequence[Sent]) -> None:
 
 
 def run_batches(app: str, pieces: Sequence[Sequence[Sent]], *, batches: bool = False) -> Outputs:
-    """Send each piece with ``send_batch``."""
+    """Send each part with ``send_batch``."""
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         outputs = Outputs().watch(runtime, batches=batches)
         for piece in pieces:
@@ -119,7 +119,7 @@ def table_of(events: Sequence[Sent]) -> pa.Table:
 
 
 def mostly(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """The values, and sometimes null."""
+    """Generate the values, and sometimes null."""
     return st.one_of(values, values, values, st.none())
 
 
@@ -137,7 +137,7 @@ ROWS = st.tuples(
 def timelines(
     draw: st.DrawFn, *, most: int = 30, late: bool = True, rows: st.SearchStrategy[Values] = ROWS
 ) -> list[Sent]:
-    """Events whose time goes on, now and then by a leap; some come late."""
+    """Generate events in order of time, sometimes with a large gap; some are late."""
     clock = 10_000
     events = []
     for row in draw(st.lists(rows, max_size=most)):
@@ -149,7 +149,7 @@ def timelines(
 
 @st.composite
 def pieces_of(draw: st.DrawFn, events: list[Sent]) -> list[list[Sent]]:
-    """The events in order, cut at random places."""
+    """Divide the events at random places."""
     cuts = sorted(draw(st.lists(st.integers(0, len(events)), max_size=4)))
     return [events[start:end] for start, end in zip([0, *cuts], [*cuts, len(events)]) if start < end]
 
@@ -197,7 +197,7 @@ AGGREGATES = [
 
 @dataclass(frozen=True)
 class Query:
-    """A query of a random app; ``text`` holds ``{source}`` and ``{target}``."""
+    """Query of a random app; ``text`` contains ``{source}`` and ``{target}``."""
 
     text: str
     uses_clock: bool
@@ -205,7 +205,7 @@ class Query:
 
 @st.composite
 def queries(draw: st.DrawFn, *, clock: bool = True, chunks: bool = True, rates: bool = False) -> Query:
-    """Filter, window, filter, select with or without aggregates and groups, having, order, rate, event types."""
+    """Generate a query of filters, window, selection, aggregates, groups, having, order, rate and event types."""
     condition = draw(st.none() | st.sampled_from(CONDITIONS))
     window = draw(
         st.none()
@@ -237,7 +237,7 @@ def queries(draw: st.DrawFn, *, clock: bool = True, chunks: bool = True, rates: 
 
 @st.composite
 def apps(draw: st.DrawFn, *, playback: bool | None = None, chunks: bool = True, rates: bool = False) -> str:
-    """An app over S: a few queries side by side and, sometimes, one behind another."""
+    """Generate an app over S: a few queries in parallel and, sometimes, one after another."""
     if playback is None:
         playback = draw(st.booleans())
     clock = draw(st.sampled_from(["@app:playback", "@app:playback(timers = 'exact')"])) if playback else ""
@@ -249,11 +249,11 @@ def apps(draw: st.DrawFn, *, playback: bool | None = None, chunks: bool = True, 
             "from Out0[i > 0L]#window.length(2) select t, sum(i) as i, avg(d) as d insert all events into Behind;"
         )
     if rates and playback and draw(st.booleans()):
-        # Periods that begin where others end.
+        # Periods that begin when others end.
         lines.append("from Out0#window.timeBatch(500) select t, sum(i) as i insert into Batches;")
         lines.append("from Out0#window.timeBatch(700) select t, i, d insert all events into Wholes;")
     if draw(st.booleans()):
-        # Two queries into one stream: the rows of a batch meet there.
+        # Two queries insert into one stream, which gets the rows of a batch from both.
         lines.append("from S select t, i insert into Both;")
         lines.append("from S[b] select t, i insert into Both;")
         lines.append("from Both#window.lengthBatch(2) select t, sum(i) as i insert into Sums;")

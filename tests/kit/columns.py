@@ -1,4 +1,4 @@
-"""Tables of every make with the same rows, and short ways to read one column."""
+"""Tables of every supported library with the same rows, and helpers to read one column."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ARROW_TYPES = {"symbol": pa.string(), "price": pa.float64(), "volume": pa.int64(
 
 
 def read(values: Any, code: int) -> list[Any]:
-    """One column through a reader."""
+    """Read one column."""
     return [row[0] for row in read_columns({"x": values}, Layout(("x",), (code,)), None).to_rows()]
 
 
@@ -44,7 +44,7 @@ def table(columns: dict[str, list[Any]]) -> pa.Table:
 
 
 def shortest(value: float) -> float:
-    """What a float attribute shows: the double with the fewest digits that names the same float."""
+    """Return a float as results show it: the double with the fewest digits that identify the float."""
     return float(str(np.float32(value)))
 
 
@@ -61,7 +61,7 @@ def batch(columns: dict[str, list[Any]]) -> Any:
 
 
 def nullable_frame(columns: dict[str, list[object]]) -> pd.DataFrame:
-    """Of pandas' nullable types. ``convert_dtypes`` would round integers above 2^53 beside a null."""
+    """Return a column of pandas' nullable types. ``convert_dtypes`` would round integers above 2^53 beside nulls."""
     return pd.DataFrame({name: pd.array(values) for name, values in columns.items()})
 
 

@@ -1,4 +1,4 @@
-"""Connectors for tests: retries that need no time, a source and a sink whose connection a test can break."""
+"""Connectors for tests: retries without waiting, and a source and a sink whose connection a test can break."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from siddhi.io import InMemoryBroker, Sink, Source, SourceMapper
 
 
 class StoppedTime:
-    """Attempts are made when the test says so; who waits, goes on at once."""
+    """Retries that run when the test asks for it; waiting returns at once."""
 
     def __init__(self) -> None:
         self.pauses: list[float] = []
@@ -32,7 +32,7 @@ class StoppedTime:
         return stopped.is_set()
 
     def run(self) -> int:
-        """Make the attempts that are due; how many those were."""
+        """Run the attempts that are due, and return their number."""
         pending, self._pending = self._pending, []
         for attempt in pending:
             attempt()
@@ -40,7 +40,7 @@ class StoppedTime:
 
 
 class Door:
-    """What a fake connector does, and whether it works."""
+    """State of a fake connector: its calls, and whether it works."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -48,7 +48,7 @@ class Door:
         self.down = False
         self.broken: Exception | None = None
         self.state: object = None
-        self.refuses: Exception | None = None  # the state it is given
+        self.refuses: Exception | None = None  # the restored state
 
     def check(self) -> None:
         if self.broken is not None:
@@ -119,7 +119,7 @@ class StrictMapper(SourceMapper):
 
 
 class Doors:
-    """A manager that knows ``@source(type = 'door')`` and ``@sink(type = 'door')``."""
+    """Return a manager with ``@source(type = 'door')`` and ``@sink(type = 'door')``."""
 
     def __init__(self) -> None:
         self.time = StoppedTime()
@@ -143,7 +143,7 @@ class Doors:
 
 @contextmanager
 def heard(topic: str) -> Iterator[list[object]]:
-    """What is published to a topic of the broker."""
+    """Collect the payloads published to a topic of the broker."""
     messages: list[object] = []
     InMemoryBroker.subscribe(topic, messages.append)
     yield messages

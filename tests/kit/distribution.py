@@ -1,4 +1,4 @@
-"""The table of separability: per row apps that separate, with their keys, and apps that do not, with the reason."""
+"""The table of distribution: apps that can be distributed, with their keys, and others, with the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STREAMS = (
 )
 
 Row = tuple[str, int, tuple[Any, ...]]
-"""Stream, time in ms, values."""
+"""Event: stream, time in ms, values."""
 
 
 @extension.stream_function("kit:twice", args=(AttributeType.INT,), appends={"w": AttributeType.INT})
@@ -29,7 +29,7 @@ def twice(v: int | None) -> tuple[int | None]:
 
 @extension.stream_processor("kit:second")
 class Second:
-    """Passes every second event."""
+    """Emits every second event."""
 
     def __init__(self, _context: Any) -> None:
         self.passes = True
@@ -47,7 +47,7 @@ class Second:
 
 @extension.stream_processor("kit:later", args=(AttributeType.INT,))
 class Later:
-    """Passes events so many milliseconds after the last one that came, with their own times."""
+    """Emits events this many milliseconds after the last arrival, with their own times."""
 
     def __init__(self, context: Any) -> None:
         self.context = context
@@ -256,7 +256,7 @@ SINGLE = [
 
 
 def feed(text: str) -> str:
-    """An app that reads a named window, with a query that fills it."""
+    """Return an app that reads a named window, with a query that fills the window."""
     return text + " from S select k, v insert into W;" if "define window W" in text else text
 
 
@@ -271,7 +271,7 @@ def timelines(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-# Two keys at a time, until one of them falls silent for more than a second; the values rise and fall.
+# Two keys at a time, until one of them has no events for more than a second; the values rise and fall.
 COUPLED: list[Row] = [
     (stream, time, ("AB"[number % 2 if 4 < number < 14 else 0], (7 * number) % 5, time, float(number % 3)))
     for number, stream in enumerate("SSSSSSSSRRSSRRSRSSRSSRSSSS")

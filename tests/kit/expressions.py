@@ -1,4 +1,4 @@
-"""Short ways to build executors over one row and evaluate them."""
+"""Helpers to build executors over one row and evaluate them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
 Operand = tuple[int, Any]
-"""A type code and a value."""
+"""Type code and value."""
 
 
 def apply(make: Callable[..., Any], *operands: Operand, constants: Collection[int] = (), **event: Any) -> Any:
-    """The value of ``make(*executors)``, an executor per operand: a variable, or a constant where its number says so.
+    """Return the value of ``make(*executors)``: an executor is a constant for the given indexes, else a variable.
 
-    ``event`` are keywords of :func:`siddhi._core.expression.evaluate.evaluate`.
+    ``event`` are keyword arguments of :func:`siddhi._core.expression.evaluate.evaluate`.
     """
     layout = Layout([f"a{i}" for i in range(len(operands))], [type_ for type_, _ in operands])
     executors = [
@@ -38,10 +38,10 @@ def apply(make: Callable[..., Any], *operands: Operand, constants: Collection[in
 
 
 def function(name: str, type_: int, *operands: Operand, **event: Any) -> Any:
-    """The value of a scalar function."""
+    """Return the value of a scalar function."""
     return apply(lambda *arguments: make_function(name, arguments, type_), *operands, **event)
 
 
 def single(value: float) -> float:
-    """The number of single precision that a float result stands for: a result shows the fewest digits that name it."""
+    """Return the number of single precision of a float result, which has the fewest digits that identify it."""
     return float(struct.unpack("f", struct.pack("f", value))[0])

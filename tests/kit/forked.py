@@ -1,4 +1,4 @@
-"""Something done in a process of its own, which may not survive it."""
+"""Run a function in a forked process, which may crash."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ __all__ = ["in_child"]
 
 
 def in_child(act: Callable[[], int]) -> int:
-    """The exit status of a copy of this process that calls ``act`` and ends with what it gives, or with 1 where it raises; a
-    signal that ended it, as a negative number.
+    """Fork, call ``act`` in the child, and return the child's exit status.
+
+    The status is the result of ``act``, 1 if it raises, or the negative number of the signal that killed the child.
     """
     if not hasattr(os, "fork"):
         pytest.skip("there is no fork")
     sys.stdout.flush()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # other threads stay behind, and the child needs none
+        warnings.simplefilter("ignore", DeprecationWarning)  # the child has no other threads, and needs none
         child = os.fork()
     if child == 0:
         status = 1
         try:
             status = act()
-        except BaseException:  # noqa: BLE001 - whatever it is, the parent is told by the status
+        except BaseException:  # noqa: BLE001 - the status reports any error to the parent
             traceback.print_exc()
         finally:
             os._exit(status)

@@ -1,4 +1,4 @@
-"""Incremental aggregators that tests call: with Python functions in them, with several arguments, and plain ones."""
+"""Incremental aggregators for tests: with Python functions, with several arguments, and simple ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def exp(x: float | None) -> float | None:
     "my:spread", args=(NUMBERS,), returns=lambda types, _constants: types[0], registry=REGISTRY
 )
 def spread(x: Attribute) -> IncrementalAttributeAggregator:
-    """The distance between the least and the greatest value."""
+    """Difference of the greatest and the least value."""
     least = BaseAttribute(f"AGG_MIN_{x.name}", x.type, "min", x.name)
     greatest = BaseAttribute(f"AGG_MAX_{x.name}", x.type, "max", x.name)
     return IncrementalAttributeAggregator((least, greatest), f"{greatest.name} - {least.name}")
@@ -37,7 +37,7 @@ def spread(x: Attribute) -> IncrementalAttributeAggregator:
 
 @extension.incremental_aggregator("my:geometricMean", args=(DOUBLE,), returns=DOUBLE, registry=REGISTRY)
 def geometric_mean(x: Attribute) -> IncrementalAttributeAggregator:
-    """The n-th root of the product of the n values that are not null."""
+    """Geometric mean of the values that are not null."""
     logs = BaseAttribute(f"AGG_LOGS_{x.name}", DOUBLE, "sum", f"my:log({x.name})")
     values = BaseAttribute(f"AGG_VALUED_{x.name}", LONG, "sum", f"ifThenElse({x.name} is null, 0L, 1L)")
     return IncrementalAttributeAggregator((logs, values), f"my:exp({logs.name} / {values.name})")
@@ -45,7 +45,7 @@ def geometric_mean(x: Attribute) -> IncrementalAttributeAggregator:
 
 @extension.incremental_aggregator("my:weightedMean", args=(NUMBERS, NUMBERS), returns=DOUBLE, registry=REGISTRY)
 def weighted_mean(value: Attribute, weight: Attribute) -> IncrementalAttributeAggregator:
-    """The mean of the values, each as often as its weight says; null values are left out."""
+    """Weighted mean of the values; nulls are skipped."""
     total = BaseAttribute(
         f"AGG_WEIGHTED_{value.name}_{weight.name}",
         DOUBLE,
@@ -62,7 +62,7 @@ def weighted_mean(value: Attribute, weight: Attribute) -> IncrementalAttributeAg
 
 
 def manager() -> SiddhiManager:
-    """A manager that knows them all."""
+    """Return a manager with all of them."""
     made = SiddhiManager()
     for name, found in (
         ("my:log", log),

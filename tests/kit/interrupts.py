@@ -1,4 +1,4 @@
-"""Ctrl-C that comes while no Python runs that could hear it at once."""
+"""Ctrl-C while only C code runs, which does not handle it at once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 
 def interrupt() -> Callable[[], int]:
-    """What has SIGINT come to the main thread, once, and is C throughout: no Python runs that could hear it at once."""
+    """Return a C function that sends SIGINT to the main thread, once; no Python code runs that handles it at once."""
     return functools.partial(operator.countOf, map(_thread.interrupt_main, [signal.SIGINT]), None)
 
 
 def on_batch(action: Callable[[], object]) -> Callable[[Any], object]:
-    """A batch callback that does something, and is C throughout."""
+    """Return a batch callback that calls ``action`` without a Python frame of its own."""
     return defaultdict(action).__getitem__

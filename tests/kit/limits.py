@@ -1,4 +1,4 @@
-"""What the tests of limits share: a stream of keys that fails into its error stream, and a run of it."""
+"""Helpers for tests of limits: an app over keys with a fault stream, and a run of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROWS = [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 1), ("b", 1)]
 
 
 def run(text: str, rows: list[tuple[Any, ...]], *, chunk: bool = False) -> tuple[list[Any], list[Any]]:
-    """What comes out, and which keys failed; the rows come a millisecond apart."""
+    """Send rows a millisecond apart; return the outputs and the keys that failed."""
     with running(text) as runtime:
         out, failed = collect(runtime, "Out"), collect(runtime, "!S")
         events = [Event(time, row) for time, row in enumerate(rows, 1)]

@@ -1,4 +1,4 @@
-"""Apps that are played in this process and in another one: what the battery of stateful steps is made of."""
+"""Run the same app in this process and in another one, for the tests of operators with state."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 
 Step = tuple[Any, ...]
-"""``("clock", ms)``, ``(stream, ms, [row, ...])``: one chunk of events, or ``("ask", text)``: an on-demand query."""
+"""Step: ``("clock", ms)``, a chunk of events ``(stream, ms, [row, ...])``, or an on-demand query ``("ask", text)``."""
 Seen = list[Any]
 
 
 @dataclass
 class Played:
-    """An app that is played again and again, each time from a state."""
+    """App that is run several times, each time from a given state."""
 
     runtime: SiddhiAppRuntime
     at_first: bytes
@@ -30,7 +30,7 @@ _MANAGER = SiddhiManager()
 
 
 def play(app: str, state: bytes | None, steps: list[Step]) -> tuple[Seen, bytes]:
-    """What an app puts out, from a state on (None: that of a new app), and the state it is in then."""
+    """Run an app from a state (None: a new app); return its outputs and its state at the end."""
     played = _PLAYED.get(app)
     if played is None:
         played = _PLAYED[app] = _begin(app)
@@ -78,6 +78,6 @@ def _note_query(seen: Seen, query: str) -> Callable[[int, list[Event] | None, li
 
 @contextmanager
 def other_process() -> Iterator[Callable[[str, bytes | None, list[Step]], tuple[Seen, bytes]]]:
-    """Another process that plays; one for all, since most of an example would be its beginning. It dies where the engine does."""
+    """Process that runs the apps, shared by all examples because its start is slow. It ends if the engine crashes."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         yield lambda app, state, steps: pool.submit(play, app, state, steps).result(timeout=120)

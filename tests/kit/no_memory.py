@@ -1,4 +1,4 @@
-"""Memory that ends at a chosen allocation: each try in a process of its own, since it may not survive."""
+"""Fail a chosen memory allocation, each time in a separate process, as it may crash."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["each_allocation_failing"]
 Given = TypeVar("Given")
 
 _CAME_THROUGH = 17
-"""Exit status: nothing was raised."""
+"""Exit status if no error was raised."""
 _ENOUGH = 8
-"""Allocations in a row that may fail, or are never made, without a word: then it is taken that none is left."""
+"""Number of successive attempts without an error after which no further allocation is assumed."""
 
 
 def each_allocation_failing(
     prepare: Callable[[], Given], act: Callable[[Given], object], check: Callable[[Given, bool], object]
 ) -> int:
-    """Do something with its first allocation failing, then its second, ... until it works; how often it failed.
+    """Call ``act`` with its first allocation failing, then its second, ... until it succeeds; return how often it failed.
 
     Args:
-        prepare: makes what the others are given, with all the memory there is.
-        act: does it; it may raise MemoryError.
-        check: asserts what holds then, with all the memory there is; it is told whether ``act`` came through.
+        prepare: creates the argument of the others; no allocation fails.
+        act: the function under test; it may raise MemoryError.
+        check: asserts the state afterwards; no allocation fails. It gets whether ``act`` succeeded.
     """
     testcapi = pytest.importorskip("_testcapi")
     failed = granted = silent = 0

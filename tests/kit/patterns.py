@@ -1,4 +1,4 @@
-"""Patterns of one query over streams A, B, C, D and T, and the events for them in short form."""
+"""Patterns of one query over streams A, B, C, D and T, and a short notation for events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def started(query: str, *, info: str = "name='q'", playback: bool = True) -> Sid
 
 
 def send(runtime: SiddhiAppRuntime, events: str) -> None:
-    """Send ``A1@1000 B2``: an event without time comes one ms after the one before."""
+    """Send events such as ``A1@1000 B2``; an event without time comes one ms after the previous one."""
     time = max(runtime.now, 999)
     for written in events.split():
         found = EVENT.fullmatch(written)
@@ -31,7 +31,7 @@ def send(runtime: SiddhiAppRuntime, events: str) -> None:
 
 
 def run(query: str, events: str) -> list[str]:
-    """What comes out, as ``values@time``."""
+    """Return the outputs as ``values@time``."""
     runtime = started(query)
     rows: list[str] = []
     runtime.add_callback("O", lambda found: rows.extend(f"{written(e.data)}@{e.timestamp}" for e in found))

@@ -1,4 +1,4 @@
-"""Planning small apps: a stream of every type, and the query or error that comes out."""
+"""Helpers to plan small apps: a stream with every type, and the resulting query or error."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ STREAM = "define stream S (i int, l long, f float, d double, b bool, s string, o
 
 
 def planned(text: str, registry: Registry | None = None) -> Plan:
-    """The plan of a whole app."""
+    """Return the plan of a whole app."""
     return plan(parse(text), registry=Registry(builtin_registry()) if registry is None else registry)
 
 
 def query(text: str, *, definitions: str = STREAM) -> QueryPlan:
-    """The plan of the last query of an app with these definitions."""
+    """Return the plan of the last query of an app with these definitions."""
     found = planned(definitions + text).executions[-1]
     assert isinstance(found, QueryPlan)
     return found
 
 
 def partition(text: str, *, definitions: str = STREAM) -> PartitionPlan:
-    """The plan of the last partition of an app with these definitions."""
+    """Return the plan of the last partition of an app with these definitions."""
     found = planned(definitions + text).executions[-1]
     assert isinstance(found, PartitionPlan)
     return found
 
 
 def single(found: QueryPlan) -> SingleInputPlan:
-    """The input of a query that reads one source."""
+    """Return the input of a query that reads one source."""
     assert isinstance(found.input, SingleInputPlan)
     return found.input
 
 
 def typed(expression: str) -> TypedExpression:
-    """An expression over the attributes of STREAM."""
+    """Return an expression over the attributes of STREAM."""
     return query(f"from S select {expression} as x insert into O;").selector.columns[0].expression
 
 
 def refused(text: str, *, definitions: str = STREAM) -> SiddhiAppError:
-    """The error of an app with these definitions."""
+    """Return the error of an app with these definitions."""
     with pytest.raises(SiddhiAppError) as caught:
         plan(parse(definitions + text), registry=Registry(builtin_registry()))
     assert caught.value.span is not None

@@ -1,4 +1,4 @@
-"""A PostgreSQL of the tests' own, where the machine has one."""
+"""A PostgreSQL server for tests, if PostgreSQL is installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRIVERS = ("psycopg", "psycopg2", "pg8000")
 
 
 def url() -> str:
-    """The URL of a database; where there can be none, the test is skipped, with the reason."""
+    """Return the URL of a database; skip the test, with the reason, if there is none."""
     found = _started()
     if found.startswith("no "):
         pytest.skip(found)
@@ -26,7 +26,7 @@ def url() -> str:
 
 
 class Server:
-    """A server in a folder of its own, on a port of its own, that can be stopped and started again."""
+    """Server with its own folder and port, which can be stopped and started again."""
 
     def __init__(self, programs: Path, driver: str, user: str | None) -> None:
         self._programs = programs
@@ -46,7 +46,7 @@ class Server:
         self._run("pg_ctl", "-D", self._data, "-w", "-l", f"{self._folder}/server.log", "-o", settings, "start")
 
     def stop(self) -> None:
-        """At once, as a crash would be."""
+        """Stop the server at once, as in a crash."""
         self._run("pg_ctl", "-D", self._data, "-w", "-m", "immediate", "stop")
 
     def remove(self) -> None:
@@ -66,7 +66,7 @@ class Server:
 
 
 def server() -> Server:
-    """A server that does not run yet; where there can be none, the test is skipped, with the reason."""
+    """Return a server that is not started; skip the test, with the reason, if there is none."""
     found = _made()
     if isinstance(found, str):
         pytest.skip(found)
@@ -107,7 +107,7 @@ def _is_user(name: str) -> bool:
 
 @cache
 def _started() -> str:
-    """The URL of a server that runs until the tests end, or why there is none."""
+    """Return the URL of a server that runs until the tests end, or the reason why there is none."""
     made = _made()
     if isinstance(made, str):
         return made

@@ -1,4 +1,4 @@
-"""What the tests of snapshot readers share."""
+"""Helper for tests of snapshot readers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def damage_may_be_found() -> Iterator[None]:
-    """Bytes that were changed are read, or refused as damaged; any other error is a failure."""
+    """Read changed bytes: they are accepted, or rejected as damaged; any other error is a failure."""
     try:
         yield
     except ValueError as error:

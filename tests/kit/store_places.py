@@ -1,4 +1,4 @@
-"""Where the tables of the common cases stand."""
+"""The stores of the tables in the common test cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Place:
-    """``store``: the annotation of a table; ``ordered``: rows come in the order of their insertion."""
+    """``store``: the annotation of a table; ``ordered``: rows are found in the order of their insertion."""
 
     store: str
 

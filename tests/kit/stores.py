@@ -1,4 +1,4 @@
-"""A store for tests: rows in a list, conditions as Python functions; a test can take it away."""
+"""A store for tests: rows in a list, conditions as Python functions; a test can disconnect it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SIGNS = {
 
 
 def evaluator(node: Any) -> Evaluate:
-    """A Python function that gives the value of an expression for a row and parameters."""
+    """Return a Python function that computes an expression from a row and parameters."""
     match node:
         case Attribute(position=position):
             return lambda row, values: row[position]
@@ -87,7 +87,7 @@ def _arithmetic(sign: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate
 
 
 class Shelf(RecordTable):
-    """Keeps what tables of one name hold; what is on it outlives apps."""
+    """Rows of the tables by name; they outlive the apps."""
 
     def __init__(self) -> None:
         self.rows: list[tuple] = []
@@ -160,7 +160,7 @@ class Shelf(RecordTable):
 
 @contextmanager
 def shelf_manager(**options: Any) -> Iterator[tuple[SiddhiManager, Shelf]]:
-    """A manager that keeps tables of ``@store(type = 'shelf')`` on a shelf that the test holds."""
+    """Return a manager that keeps tables of ``@store(type = 'shelf')`` on the given shelf."""
     shelf = Shelf()
 
     @extension.store("shelf", registry=extension.Registry())
@@ -169,7 +169,7 @@ def shelf_manager(**options: Any) -> Iterator[tuple[SiddhiManager, Shelf]]:
             return shelf
 
         def __init__(self) -> None:
-            """Nothing: it is the shelf of the test."""
+            """Do nothing: the shelf belongs to the test."""
 
     with SiddhiManager(**options) as manager:
         manager.set_extension("shelf", Held)
@@ -177,7 +177,7 @@ def shelf_manager(**options: Any) -> Iterator[tuple[SiddhiManager, Shelf]]:
 
 
 class App:
-    """A running app: what stream O got, and what went wrong."""
+    """Running app, with the events of stream O and the errors."""
 
     def __init__(self, manager: SiddhiManager, text: str) -> None:
         self.runtime: SiddhiAppRuntime = manager.create_siddhi_app_runtime(text)

@@ -99,7 +99,7 @@ names = st.one_of(
     st.sampled_from(sorted(KEYWORDS)).flatmap(lambda word: st.sampled_from([word, word.upper(), word.title()])),
     st.text(min_size=1, max_size=6).filter(lambda text: "`" not in text and is_plain(text)),
 )
-# A text that ends with a double quote, or holds three of them, has no literal.
+# A text that ends with a double quote, or contains three in a row, has no literal.
 texts = st.text(max_size=8).filter(lambda text: '"""' not in text and not text.endswith('"') and is_plain(text))
 times = st.integers(0, 10**12) | st.sampled_from([0, 1, 1000, 90_061_000, 31_536_000_000, 5 * 604_800_000])
 
@@ -165,7 +165,7 @@ def compound(inner):
 expressions = st.recursive(
     st.one_of(constants, variables, st.builds(IsNull, variables), slots_null()), compound, max_leaves=8
 )
-# Inside queries small expressions do: the law for expressions alone covers their depth.
+# Small expressions are enough in queries: the property test of expressions covers deep ones.
 conditions = st.one_of(variables, constants, st.builds(Compare, st.sampled_from(CompareOperator), variables, constants))
 
 # ---- inputs
@@ -369,7 +369,7 @@ definitions = st.one_of(
 
 
 def balanced(text: str) -> str:
-    """The text with every brace removed that has no partner."""
+    """Return the text without unmatched braces."""
     kept, depth = [], 0
     for char in text:
         if char == "}" and depth == 0:

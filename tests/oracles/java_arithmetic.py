@@ -1,7 +1,7 @@
-"""A slow, obvious evaluator of SiddhiQL expressions, written from the rules of the language alone.
+"""A simple, slow evaluator of SiddhiQL expressions, written from the rules of the language alone.
 
-Values are Python's: int for int and long, float for float and double (a float value is always exactly a single), None
-for null. The engine's executors must agree with it on every expression.
+Values are Python objects: int for int and long, float for float and double (a value of type float always fits single
+precision), None for null. The engine's executors must have the same result for every expression.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class Call(Node):
 
 
 def math_type(left: str, right: str) -> str:
-    """The wider of two numeric types."""
+    """Return the wider of two numeric types."""
     return WIDTHS[max(WIDTHS.index(left), WIDTHS.index(right))]
 
 
 def compare_type(symbol: str, left: str, right: str) -> str:
-    """What a comparison computes in."""
+    """Return the type in which a comparison is computed."""
     if left == right:
         return left
     if symbol in ("==", "!=") and {left, right} == {"long", "float"}:
@@ -89,12 +89,12 @@ def compare_type(symbol: str, left: str, right: str) -> str:
 
 
 def wrap(value: int, bits: int) -> int:
-    """Two's complement."""
+    """Wrap a number around, in two's complement."""
     return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
 
 
 def nearest_single(value: Fraction | float) -> float:
-    """The nearest number of single precision; ties to even, too great becomes infinite."""
+    """Return the nearest number of single precision: ties to even, infinite if out of range."""
     if isinstance(value, float):
         if not math.isfinite(value) or value == 0:
             return value
@@ -119,7 +119,7 @@ def nearest_double(value: Fraction) -> float:
 
 
 def widen(value: Any, source: str, target: str) -> Any:
-    """A number in a wider type."""
+    """Convert a number to a wider type."""
     if value is None or source == target:
         return value
     if target == "long":
@@ -130,7 +130,7 @@ def widen(value: Any, source: str, target: str) -> Any:
 
 
 def truncate(value: float, bits: int) -> int:
-    """Towards zero, saturating; NaN becomes 0."""
+    """Truncate a number towards zero, saturated at the limits of the type; NaN becomes 0."""
     if math.isnan(value):
         return 0
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
@@ -140,7 +140,7 @@ def truncate(value: float, bits: int) -> int:
 
 
 def compute(symbol: str, type_: str, a: Any, b: Any) -> Any:
-    """Arithmetic of two values of one type."""
+    """Compute with two values of one type."""
     if a is None or b is None or (symbol in "/%" and b == 0):
         return None
     if type_ in ("int", "long"):
@@ -189,7 +189,7 @@ def parse_real(text: str, single: bool) -> float | None:
     decimal = DECIMAL.fullmatch(text)
     hexadecimal = HEXADECIMAL.fullmatch(text)
     if decimal:
-        # Beyond 400 digits it is infinite or zero all the same, and need not be written out.
+        # With more than 400 digits the result is infinite or zero, so the exact number is not needed.
         digits = Decimal(decimal[1])
         small = Fraction(digits) if abs(digits.adjusted()) <= 400 else Fraction(0)
         exact = Fraction(10) ** 400 if digits and digits.adjusted() > 400 else small
@@ -204,8 +204,10 @@ def parse_real(text: str, single: bool) -> float | None:
 
 
 def text_of_real(value: float, single: bool) -> str:
-    """Java's text: of the shortest decimals (two digits at least) that read back as the value, the nearest one; of two
-    that are as near, the one whose last digit is even."""
+    """Return Java's text of a number: the shortest decimal, of at least two digits, that reads back as the value.
+
+    Among several it is the nearest one, and among two equally near ones that with an even last digit.
+    """
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -227,7 +229,7 @@ def text_of_real(value: float, single: bool) -> str:
 
 
 def layout(digits: str, exponent: int) -> str:
-    """Digits d.ddd * 10^exponent: plain from 10^-3 to 10^7, else scientific."""
+    """Format digits d.ddd * 10^exponent: plain from 10^-3 to 10^7, else scientific."""
     if -3 <= exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits
     if 0 <= exponent < 7:
@@ -243,7 +245,7 @@ def text_of(value: Any, type_: str) -> str:
 
 
 def convert(value: Any, source: str, target: str) -> Any:
-    """The conversion matrix."""
+    """Convert a value from one type to another."""
     if value is None or source == target:
         return value
     if target == "string":
@@ -268,7 +270,7 @@ def convert(value: Any, source: str, target: str) -> Any:
 
 
 def evaluate(node: Node, row: Sequence[Any]) -> Any:
-    """The value of an expression over a row."""
+    """Return the value of an expression over a row."""
     match node:
         case Literal(value=value):
             return value

@@ -1,34 +1,35 @@
-"""Patterns and sequences the slow, obvious way: every operand has its own lists, nothing is indexed, everything is scanned.
+"""A simple, slow model of patterns and sequences: every operand has its own lists, and all of them are scanned.
 
-Written from the rules alone. A pattern is a list of :class:`Step`; events are ``(stream, time, value)``. What comes out are
-rows ``(time, values)``, one value per reference: a number, None, or for counting steps the list of numbers.
+It is written from the rules alone. A pattern is a list of :class:`Step`, and events are ``(stream, time, value)``. The
+results are rows ``(time, values)`` with one value per reference: a number, None, or the list of numbers of a counting step.
 
-What an event does to a partial match that waits in a step:
+The effect of an event on a partial match that waits in a step ("ends": the partial match is removed):
 
 ===================  ==============================  ====================================================================
 step                 the operand takes the event     its filter rejects it
 ===================  ==============================  ====================================================================
-event, count         it goes on                      pattern: nothing. Sequence: it is gone
-absent               it is gone                      nothing
+event, count         it advances                     pattern: nothing. Sequence: it ends
+absent               it ends                         nothing
 operand of a group   the group is complete, or this  pattern: nothing. Sequence: this operand waits no longer
                      operand waits no longer
-`not` in a group     sequence: it is gone. Pattern:  nothing in an `or`. In an `and` of a sequence this operand waits no
-                     an `or` loses this operand, a   longer, but an event it takes still ends the match
-                     `not` without time swallows
-                     what completes the group, with
-                     a time the match is gone
+`not` in a group     sequence: it ends. Pattern: an  nothing in an `or`. In an `and` of a sequence this operand waits no
+                     `or` loses this operand; after  longer, but an event that it takes still ends the match
+                     a `not` without time, the
+                     completed group does not match;
+                     with a time, the match ends
 ===================  ==============================  ====================================================================
 
-In front of each event a sequence forgets what waits in its steps, but for an `and` some operands of which wait and others
-do not. Then the first step may get a fresh partial match: with `every` each time; without it only where the second step has
-an absence and no absence waits there. A first step that is or has an absence follows rules of its own:
+Before each event, a sequence removes the partial matches that wait in its steps, except for an `and` in which some operands
+still wait and others do not. Then the first step may get a new partial match: with `every`, before each event; without it, only
+if the second step has an absence and no partial match waits for one there. A first step that is or contains an absence has
+its own rules:
 
 * `not A for t`: the time begins with the app and, in a pattern or under `every`, again with each A. Without `every` an A
   ends a sequence, and so does its second event of any kind before the time is over.
-* a group with times, in a pattern: an event that must not come lets its time begin again. In a sequence the group has one
-  partial match that stays (:meth:`Model.begin_anew`, :meth:`Model.lead_over`).
-* `not A and B` under `every`: after an A the next B is swallowed, then its `every` group begins again from the start. In a
-  sequence the A is kept in mind from one fresh partial match to the next.
+* a group with times, in a pattern: an event that must stay absent restarts the time of its absence. In a sequence, the group
+  keeps one partial match (:meth:`Model.begin_anew`, :meth:`Model.lead_over`).
+* `not A and B` under `every`: after an A, the next B does not match; then the `every` group begins again. In a sequence, each
+  new partial match inherits the A.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Condition = Callable[[int, list[Value]], bool]
 
 @dataclass
 class Operand:
-    """One stream of a step. ``condition(value, slots)`` decides; ``for_ms`` is an absence's time."""
+    """One stream of a step. ``condition(value, slots)`` is its filter; ``for_ms`` is the time of an absence."""
 
     stream: str
     slot: int
@@ -57,8 +58,8 @@ class Operand:
 class Step:
     """``kind``: event, count, absent, and, or. ``again``: the first step of the ``every`` group that ends here.
 
-    ``late``: the group begins the pattern and is nothing but counts that need no event. It begins again when a step behind
-    it takes an event or is certain of an absence.
+    ``late``: the pattern begins with this group, which consists of counts that need no event. It begins again when a later
+    step takes an event or fulfils an absence.
     """
 
     kind: str
@@ -72,7 +73,7 @@ class Step:
 
 @dataclass(eq=False)
 class Match:
-    """A partial match; shared by all the lists it is in."""
+    """A partial match, shared by all lists that contain it."""
 
     slots: list[Value]
     time: int = -1
@@ -87,7 +88,7 @@ class Match:
 
 
 class Model:
-    """Runs one pattern over events."""
+    """Model of one pattern or sequence."""
 
     def __init__(self, steps: Sequence[Step], *, is_sequence: bool = False, within: int | None = None) -> None:
         self.steps = list(steps)
@@ -126,7 +127,7 @@ class Model:
         return min(operand.slot for operand in self.steps[number].operands)
 
     def add(self, number: int, match: Match) -> None:
-        """Hand a partial match to a step."""
+        """Add a partial match to a step."""
         step = self.steps[number]
         assert self.now is not None
         since = self.now if match.time == -1 else match.time
@@ -135,7 +136,7 @@ class Model:
             return
         needs_nothing = step.kind == "count" and step.low == 0
         if needs_nothing and number + 1 == len(self.steps):
-            # It is complete as it comes.
+            # The partial match is complete at once.
             self.advance(number, match)
             return
         if self.is_sequence and any(self.incoming[number]):
@@ -155,17 +156,17 @@ class Model:
             self.pass_unseen(number, match)
 
     def pass_unseen(self, number: int, match: Match) -> None:
-        """A count that needs no event is done with a partial match as it comes, and goes on with it."""
+        """Advance a partial match at once from a count that needs no event."""
         if self.steps[number].late:
             self.add(number + 1, match)
             match.late = number
             return
         self.advance(number, match)
         if self.renews and number == 0:
-            self.incoming[0][0].append(self.fresh())  # another may begin with an event that goes to a later step
+            self.incoming[0][0].append(self.fresh())  # an event of a later step may begin another one
 
     def begin_late(self, number: int, match: Match) -> None:
-        """The counts in front begin again, as a step has taken a partial match that passed them unseen."""
+        """Begin the leading counts again, when a step takes a partial match that has skipped them."""
         if match.late is not None and match.late < number:
             again = self.steps[match.late].again
             assert again is not None
@@ -174,7 +175,7 @@ class Model:
             self.add_again(again, match)
 
     def add_again(self, number: int, match: Match) -> None:
-        """Start a group again with what was found before it."""
+        """Begin a group again with the events found before it."""
         first = self.first_slot(number)
         copy = self.fresh()
         copy.slots[:first] = [list(value) if isinstance(value, list) else value for value in match.slots[:first]]
@@ -284,13 +285,13 @@ class Model:
             self.add(0, self.fresh())
 
     def is_next_waiting(self) -> bool:
-        """Whether a partial match waits in the second step with an absence."""
+        """Return whether a partial match waits for an absence in the second step."""
         return any(
             matches for operand, matches in zip(self.steps[1].operands, self.pending[1], strict=True) if operand.absent
         )
 
     def forget(self, number: int) -> bool:
-        """Let a step wait for nothing, unless a group has found some of its events."""
+        """Remove the partial matches that wait in a step, unless its group has found some of its events."""
         step, lists = self.steps[number], self.pending[number]
         counted = [
             matches for matches, operand in zip(lists, step.operands, strict=True) if number > 0 or not operand.absent
@@ -324,7 +325,7 @@ class Model:
                 continue
             others = [other.slot for other in step.operands if other is not operand]
             if self.is_sequence and step.kind == "or" and any(match.slots[slot] is not None for slot in others):
-                # A count has handed on once more what has been complete before.
+                # A count has advanced a match again that was complete before.
                 self.pending[number][k].remove(match)
                 continue
             if not operand.condition(value, match.slots):
@@ -337,7 +338,7 @@ class Model:
             self.take(number, k, match, time, value)
 
     def has_gone_on(self, match: Match, number: int) -> bool:
-        """Whether a count collects no more: the next step has an event, or, of a single one, the last operand behind it."""
+        """Return whether a count collects no more: the next step has an event, or that after it in its last operand."""
         ends = [each.operands for each in self.steps[number + 1 : number + 3]]
         slots = [operand.slot for operand in ends[0]] if ends else []
         if len(slots) == 1 and len(ends) > 1:
@@ -345,7 +346,7 @@ class Model:
         return any(match.slots[slot] not in (None, []) or slot in match.gone for slot in slots)
 
     def reject(self, number: int, k: int, match: Match) -> None:
-        """An event of a sequence does not fit an operand."""
+        """Handle an event of a sequence that the filter of an operand rejects."""
         step, operand, waiting = self.steps[number], self.steps[number].operands[k], self.pending[number]
         if match not in waiting[k] or (operand.absent and (step.kind != "and" or number == 0)):
             return
@@ -363,7 +364,7 @@ class Model:
             matches[:] = [other for other in matches if other is not match]
 
     def unwanted(self, number: int, k: int, match: Match, time: int) -> None:
-        """An event has come that must not."""
+        """Handle an event that must stay absent."""
         step = self.steps[number]
         for_ms = step.operands[k].for_ms
         if step.kind == "absent" or for_ms is None:
@@ -387,7 +388,7 @@ class Model:
                     matches.remove(match)
 
     def unwanted_first(self, time: int) -> None:
-        """An event has come that must not, where nothing else begins."""
+        """Handle an event that must stay absent, for a leading absence."""
         if self.once:
             self.deadline = None
         elif self.deadline is not None:
@@ -440,7 +441,7 @@ class Model:
 
     def complete(self, number: int, match: Match, time: int) -> None:
         for matches in self.pending[number]:
-            # A count may have handed it on more than once.
+            # A count may have advanced it more than once.
             matches[:] = [other for other in matches if other is not match]
         for matches in self.passed[number]:
             matches[:] = [other for other in matches if other is not match]
@@ -488,7 +489,7 @@ class Model:
             if not due or min(due) > now:
                 for when in due:
                     self.arm(number, when)
-                return  # the timer is of a match that is gone
+                return  # the timer belongs to a removed match
             self.forget(number)
         self.update(number)
         for match in self.waiting(number):
@@ -509,13 +510,13 @@ class Model:
                 self.complete(number, match, now)
 
     def waiting(self, number: int) -> list[Match]:
-        """Those that wait in a step, each once, as they came."""
+        """Return the partial matches that wait in a step, in order of arrival."""
         lists = self.pending[number] + self.passed[number]
         found = dict.fromkeys(match for matches in lists for match in matches)
         return sorted(found, key=lambda match: match.place)
 
     def watched(self, number: int, match: Match, arrived: Sequence[Match]) -> list[int]:
-        """The absences whose time runs for a match."""
+        """Return the absences whose time runs for a match."""
         return [
             k
             for k, operand in enumerate(self.steps[number].operands)
@@ -524,7 +525,7 @@ class Model:
         ]
 
     def due_at(self, number: int, k: int, match: Match) -> int:
-        """When an absence is certain. A count before may have taken events since the match has come."""
+        """Return when an absence is fulfilled. A count before it may have taken events after the match came."""
         for_ms = self.steps[number].operands[k].for_ms
         assert for_ms is not None
         return max(match.due[number, k], match.time + for_ms)
@@ -549,7 +550,7 @@ class Model:
         self.advance(0, match)
 
     def begin_anew(self, match: Match) -> None:
-        """What a sequence's leading group has found is gone; its times run on."""
+        """Remove the events that a leading group of a sequence has found; its times continue."""
         fresh = self.fresh()
         fresh.due = self.run_on(match.due)
         came = any(match in matches for matches in self.incoming[0])
@@ -557,7 +558,7 @@ class Model:
         lists[0] = [[fresh] for _ in self.steps[0].operands]
 
     def run_on(self, due: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
-        """The next times of a leading group: what is over waits for another time."""
+        """Return the next times of the absences of a leading group; an absence whose time is over waits again."""
         assert self.now is not None
         result = {}
         for k, operand in enumerate(self.steps[0].operands):

@@ -1,7 +1,7 @@
-"""Windows as the reference words them, without a thought for speed: the twins of the windows of the core.
+"""Simple, slow models of the windows, written from the text of the reference.
 
-A twin is fed chunks of (timestamp, value) with the clock as it stands then, and says what it lets out: chunks of
-(kind, timestamp, value), where kind is "current", "expired" or "reset". ``due`` says when it wants to be woken.
+A model gets chunks of (timestamp, value) and the time of the clock, and returns the chunks that the window emits:
+(kind, timestamp, value), where kind is "current", "expired" or "reset". ``due`` is the time of its next timer.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Batch = list[Out]
 
 
 class Twin:
-    """A window; the subclasses say when events leave."""
+    """Base of the models; the subclasses decide when events leave."""
 
     due: int | None = None
 
     def arrive(self, items: list[Item], now: int) -> list[Batch]:
-        """What a chunk makes the window let out."""
+        """Process a chunk, and return the output."""
         chunk: Batch = []
         for item in items:
             chunk += self.take(item, now)
@@ -47,7 +47,7 @@ class Twin:
         raise NotImplementedError
 
     def wake(self, now: int) -> list[Batch]:
-        """What a timer at ``due`` makes it let out."""
+        """Process the timer at ``due``, and return the output."""
         raise NotImplementedError
 
 
@@ -103,7 +103,7 @@ class Time(Twin):
 
 @dataclass
 class ExternalTime(Twin):
-    """The value is the event's own time."""
+    """``externalTime``; the value is the time attribute."""
 
     duration: int
     held: list[Item] = field(default_factory=list)
@@ -237,7 +237,7 @@ TWINS: dict[str, Any] = {
 
 @dataclass
 class TimeLength(Twin):
-    """Each event orders a timer; they have their turns in the order in which they were ordered."""
+    """``timeLength``; each event schedules a timer, and the timers run in the order in which they were scheduled."""
 
     duration: int
     length: int
@@ -270,7 +270,7 @@ class TimeLength(Twin):
 
 @dataclass
 class Sort(Twin):
-    """``order`` gives what to sort by."""
+    """``sort``; ``order`` returns the sort key."""
 
     length: int
     order: Callable[[Item], Any]
@@ -308,7 +308,7 @@ class Delay(Twin):
 
 @dataclass
 class Cron(Twin):
-    """A tick every ``period``; it matters only while something waits for it."""
+    """``cron`` with a tick every ``period``; without collected events a tick does nothing."""
 
     period: int
     collected: list[Item] = field(default_factory=list)
@@ -330,7 +330,7 @@ class Cron(Twin):
 
 @dataclass
 class ExternalTimeBatch(Twin):
-    """The second part of the value is the event's own time."""
+    """``externalTimeBatch``; the second part of the value is the time attribute."""
 
     duration: int
     aligned_to: int | None = None
@@ -401,7 +401,7 @@ class Span:
 
 @dataclass
 class Session(Twin):
-    """The first part of the value is the key, where ``keyed``."""
+    """``session``; if ``keyed``, the first part of the value is the key."""
 
     gap: int
     keyed: bool = False
@@ -409,7 +409,7 @@ class Session(Twin):
     current: dict[Any, Span] = field(default_factory=dict)
     previous: dict[Any, Span] = field(default_factory=dict)
     looks: dict[Any, tuple[int, int]] = field(default_factory=dict)
-    """When to look at a key, and how many looks were planned before."""
+    """By key: the time of its next check, and the number of checks scheduled before."""
     planned: int = 0
 
     def arrive(self, items: list[Item], now: int) -> list[Batch]:
@@ -490,7 +490,7 @@ class Session(Twin):
 
 
 def java_order(text: str) -> int:
-    """The bucket of a text in a small HashMap of Java."""
+    """Return the bucket of a text in a small HashMap of Java."""
     code = 0
     for letter in text:
         code = (31 * code + ord(letter)) & 0xFFFFFFFF
@@ -551,7 +551,7 @@ class LossyFrequent(Twin):
 
 
 Condition = Callable[[list[Item], Item | None, Item | None, Item], bool]
-"""Of what aggregators have seen, the first and last event held, and the event at hand."""
+"""Arguments: the events aggregated, the first and last event in the window, and the current event."""
 
 
 @dataclass
