@@ -132,7 +132,7 @@ def test_a_public_name_is_one_thing_in_all_public_modules() -> None:
 # What an operator asks its neighbours about blocks is one question (runtime/operator.pxd); these were many.
 OLD_QUESTIONS = ("takes_blocks", "is_silent", "keeps", "reads", "takes_pairs", "choose_blocks")
 OLD_QUESTION = re.compile(rf"^ +cdef (?:inline )?(?:bint|uint64_t) (?:{'|'.join(OLD_QUESTIONS)})\(", re.MULTILINE)
-# From a neighbour to what is behind it: self.output.target.n, entry.forward.sink.builder
+# Access through a neighbour to a third object: self.output.target.n, entry.forward.sink.builder
 LOOK_THROUGH = re.compile(
     r"\.(?:output|forward|inserts|inner|selector|pattern)\.(?:target|sink|next|output|junction)\.\w+"
 )

@@ -37,7 +37,7 @@ ALLOWED = {
     "event": {"_core"},
     "sandbox": set(),
     "errors": {"types"},
-    "_core": {"errors"},  # a row is refused at the door, in the words its sender sees
+    "_core": {"errors"},  # inputs reject a row with the message that the sender sees
     "query_api": {"_frozen", "errors", "types"},
     "query_compiler": LANGUAGE,
     "extension": LANGUAGE,
@@ -57,7 +57,7 @@ ALLOWED = {
     "__init__": PUBLIC | {"_core"},
     "__main__": {"cli"},
 }
-FACES = {"cli", "server", "jupyter", "spark", "testing"}  # they may also `import siddhi`: the public door
+FACES = {"cli", "server", "jupyter", "spark", "testing"}  # they may also `import siddhi`, the public interface
 
 CYTHON_IMPORT = re.compile(r"^\s*(?:from|cimport|import)\s+(siddhi[\w.]*)(?:\s+c?import\s+(\w+))?", re.MULTILINE)
 RELATIVE = re.compile(r"^\s*from\s+(\.+)", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Words that may not come back in documents, docstrings and messages, each with what to write instead."""
+"""Words that may not come back in documents, comments, docstrings and messages, each with what to write instead."""
 
 from __future__ import annotations
 
@@ -59,11 +59,28 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
+def comments(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and text of the comments of a file; the lines of a block are one text."""
+    last, first, block = 0, 0, ""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        line, text = token.start[0], token.string.lstrip("# ")
+        if line == last + 1 and not token.line[: token.start[1]].strip():
+            block += "\n" + text
+        else:
+            yield first, block
+            first, block = line, text
+        last = line
+    yield first, block
+
+
 def texts(path: Path) -> Iterator[tuple[int, str]]:
     if path.suffix == ".md":
         yield 1, LINK.sub("]", path.read_text(encoding="utf-8"))
     else:
         yield from ((line, text) for line, text in strings(path) if " " in text)  # else it is a name or a key
+        yield from comments(path)
 
 
 def found(path: Path) -> list[str]:
@@ -92,13 +109,14 @@ def test_documents_have_no_words_of_the_list(path: Path) -> None:
 def test_words_are_found_in_every_kind_of_text(tmp_path: Path) -> None:
     for name, text in {
         "a.py": 'x = 1\nraise ValueError(f"{x} is no time")\n',
-        "b.pyx": 'cdef int f() except -1:\n    """Give\n    up a state."""\n',
+        "b.pyx": 'cdef int f() except -1:  # the event at\n    # hand\n    """Give\n    up a state."""\n',
         "c.md": "A row that is\nput out. [The door](adr/door.md)\n",
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert [hit.split(":")[:3] for name in ("a.py", "b.pyx", "c.md") for hit in found(tmp_path / name)] == [
         ["a.py", "2", " 'is no time'"],
-        ["b.pyx", "2", " 'Give up'"],
+        ["b.pyx", "3", " 'Give up'"],
+        ["b.pyx", "1", " 'at hand'"],
         ["c.md", "2", " 'put out'"],
         ["c.md", "2", " 'door'"],
     ]

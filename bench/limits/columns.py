@@ -1,4 +1,4 @@
-"""How the loops read tables and hand out columns: the part that runs once per table, in plain Python."""
+"""Input and output of the loops with tables: the part that runs once per table, in plain Python."""
 
 from __future__ import annotations
 

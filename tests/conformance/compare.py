@@ -1,8 +1,8 @@
-"""Whether what came out of a case is what was recorded.
+"""Compare the outputs of a case with the recorded ones.
 
-Per stream the sequence of events, per query the sequence of callbacks, per on-demand query and per table the rows. Apps
-with keyed or indexed tables meet their rows in an order that nobody promises: there, events of one timestamp may come in
-any order. Doubles are compared to 1e-9 and floats to 1e-5, relative; other values with their types.
+Compared are the sequence of events per stream, the sequence of callbacks per query, and the rows per on-demand query and
+table. The order of rows in tables with keys or indexes is undefined: in apps with such tables, events of one timestamp may
+come in any order. Doubles may differ by 1e-9 and floats by 1e-5, relative; other values are compared with their types.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _try(chance: random.Random) -> None:
             _fire(runtime)
         assert len(ticks) == (runtime.now - begun) // HOUR, f"{len(ticks)} ticks in {runtime.now - begun} ms"
         for stream, rows in seen.items():
-            assert sorted(rows) == list(range(1, sent + 1)), f"{stream} put out {rows} of {sent} events"
+            assert sorted(rows) == list(range(1, sent + 1)), f"{stream} emitted {rows} of {sent} events"
         assert runtime.statistics.timer_errors == 0
 
 

@@ -25,7 +25,7 @@ class Report:
 
     @contextmanager
     def trying(self, what: str) -> Iterator[None]:
-        """What is raised meanwhile is a finding; then the try is given up."""
+        """Record an error raised inside as a finding, and end the try."""
         self.tries += 1
         try:
             yield

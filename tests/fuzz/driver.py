@@ -188,7 +188,7 @@ def _child(kind: str, attempt: Attempt, first: int, left: int | None, until: flo
         try:
             attempt(random.Random(f"{kind} {seed}"))
             if unseen:
-                raise AssertionError("raised where nobody sees it:\n" + "\n".join(unseen))
+                raise AssertionError("raised without a handler:\n" + "\n".join(unseen))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
             say(seed=seed, found=_text(error), count=1)
             return  # what is left of the case must not disturb the next one

@@ -76,12 +76,12 @@ def _send(
     try:
         ways[number]()
     except SiddhiError:
-        assert not seen, f"refused and put out: {seen!r}"
+        assert not seen, f"rejected, but emitted: {seen!r}"
     except FallenError:
-        assert not seen, f"failed and put out: {seen!r}"
+        assert not seen, f"failed, but emitted: {seen!r}"
     except TypeError:
         assert number in NO_ROW, "what has the shape of a row is refused with an EventError"
-        assert not seen, f"refused and put out: {seen!r}"
+        assert not seen, f"rejected, but emitted: {seen!r}"
     else:
         if number in (0, 1, 2, 3, 4, 9, 10) and len(row) == len(kinds):
             sent = next(zip(*columns, strict=True)) if number == 10 else row
@@ -89,5 +89,5 @@ def _send(
             assert all(map(same, kinds, sent, got)), f"{sent!r} came out as {got!r}"
     seen.clear()
     handler.send(good, clock)
-    assert len(seen) == 1, f"a good row after it put out {seen!r}"
+    assert len(seen) == 1, f"a valid row after it emitted {seen!r}"
     assert all(map(same, kinds, good, seen[0])), f"{good!r} came out as {seen[0]!r}"

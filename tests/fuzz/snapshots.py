@@ -1,4 +1,4 @@
-"""Sealed hostile snapshots: bytes changed at random under a right checksum, so that the readers behind it are reached.
+"""Damaged snapshots with a correct checksum: random changes of the bytes that reach the readers.
 
 Each is refused with an error of siddhi's and changes nothing, or it is restored and the app runs on, whatever it holds then.
 """

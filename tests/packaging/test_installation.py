@@ -1,4 +1,4 @@
-"""What an installation promises: one version, typed, headers at hand, a command."""
+"""Contents of an installation: one version, type hints, C headers, a command."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_an_annotation_is_told_of_wherever_nobody_reads_it(place: str, name: str
 
 
 def test_every_annotation_that_is_read_is_known_to_the_advice() -> None:
-    """A new annotation has to be entered there, or whoever writes it is told that it has no effect."""
+    """A new annotation must be added there; otherwise a warning says that it has no effect."""
     planner = Path(siddhi.__file__).parent / "planner"
     calls = re.compile(r'\b(?:only|_read)\(\s*[\w.]+, "(\w+)"')
     read = {name for file in planner.rglob("*.py") for name in calls.findall(file.read_text(encoding="utf-8"))}

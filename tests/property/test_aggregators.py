@@ -59,7 +59,7 @@ class WholeSum(SkippingNull):
 
 
 class RealSum(SkippingNull):
-    """Adds and takes away in the order of events: what rounding leaves is part of the rule."""
+    """Add and remove in the order of events: rounding errors are part of the expected result."""
 
     widen: Callable[[Any], float] = float
 

@@ -1,4 +1,4 @@
-"""A window that keeps arguments or totals only puts out what it would if it kept its events.
+"""A window that keeps only arguments or totals has the same outputs as one that keeps its events.
 
 One more selected aggregator (``max``) makes a query keep its events; the columns both queries have must be the same.
 """
@@ -76,7 +76,7 @@ def query_of(app: str) -> QueryPlan:
 
 
 class Run:
-    """One app, and what it puts out, cut to the common columns."""
+    """Return the outputs of an app, reduced to the common columns."""
 
     def __init__(self, app: str, width: int, listener: str) -> None:
         self.app, self.width, self.listener = app, width, listener

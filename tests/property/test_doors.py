@@ -1,4 +1,4 @@
-"""The same data give the same results through every door: null is null, and NaN is a number, whoever brings them."""
+"""The same data have the same results through every input: null stays null, and NaN stays a number."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ FILES: dict[Format, Callable[[list[Row], Path], None]] = {
 
 
 def answers(send: Callable[[Any], None]) -> str:
-    """What the app puts out, as text: there NaN equals itself, and -0.0 is not 0.0."""
+    """Return the outputs of the app as text, in which NaN equals itself, and -0.0 is not 0.0."""
     with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
         rows = collect(runtime, "Out")
         send(runtime.input_handler("S"))

@@ -41,10 +41,10 @@ def timed_apps(draw: st.DrawFn) -> str:
 
 
 def walk(app: str, events: list[Sent]) -> Outputs:
-    """The same by hand: before each event the clock goes there by single milliseconds.
+    """Run the app with a clock that advances by single milliseconds before each event.
 
-    From one `next_due` to the next it would not do: ticks at which nothing waits to be put out are not ordered, but a clock
-    that jumps over one of them lets the events of that jump come before it.
+    Steps from one `next_due` to the next are not enough: ticks without buffered output are not scheduled, but if the clock
+    jumps over one of them, the events after the jump come before it.
     """
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         outputs = Outputs().watch(runtime)

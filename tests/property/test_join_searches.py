@@ -161,7 +161,7 @@ def disturbing(runtimes: list[SiddhiAppRuntime], times: list[int], how: str) -> 
 
 
 def played(text: str, arrivals: list[Step], cut: int, copies: int, disturbed: str = "") -> list[str]:
-    """What an app puts out, and how it fails, that goes on from a snapshot where the arrivals are cut."""
+    """Return outputs and errors of an app that is restored from a snapshot between two parts of the input."""
     out: list[str] = []
     failures: list[str] = []
     saved = b""

@@ -13,7 +13,7 @@ PLENTY = 1_000_000
 
 
 class Limited:
-    """A pattern that may hold so many partial matches: what it put out and which events failed."""
+    """Run a pattern with a limit of partial matches; return its outputs and the events that failed."""
 
     def __init__(self, pattern: Written, most: int) -> None:
         info = f"@info(name='q', max.partial.matches='{most}')\nfrom "

@@ -211,7 +211,7 @@ def expected(pattern: Written, sent: list[Event]) -> list[tuple[int, tuple[Value
 
 
 class Engine:
-    """The app, run in one of three ways; what it put out, and that it kept nothing at the end."""
+    """Run the app in one of three ways; return its outputs, and check that it holds no events at the end."""
 
     def __init__(self, pattern: Written) -> None:
         self.pattern = pattern

@@ -129,8 +129,8 @@ def test_first_every_time(events: list[Event], period: int, grouped: bool, resta
     assert play(query, events, restart) == first_by_time(events, period, grouped)
 
 
-# --- behind a window that lets go by the clock: its timers come before the limiter's ticks of the same instant, and a
-# limiter that had nothing to hand out for long is there like one that has ticked all the time
+# --- after a window that expires events by the clock: its timers run before the limiter's ticks of the same time, and a
+# limiter that had no output for a long time behaves like one that has ticked all the time
 
 WINDOWS = ["delay(700)", "delay(1 sec)", "time(700)", "timeBatch(700)", "timeBatch(1 sec)", "timeBatch(300)"]
 

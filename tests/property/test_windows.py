@@ -51,7 +51,7 @@ def told_by_twin(twin: Twin, history: list[list[Item] | int], wanted: tuple[str,
     def move_to(time: int) -> None:
         nonlocal now
         if time < now:
-            return  # a late event: the clock stands still, and nobody is woken
+            return  # a late event: the clock does not move, and no timer runs
         now = time
         while twin.due is not None and twin.due <= now:
             calls.extend(calls_of(twin.wake(now), wanted))

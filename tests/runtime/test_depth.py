@@ -78,7 +78,7 @@ def test_the_error_goes_to_the_fault_stream_of_the_stream_that_was_sent_to():
         ((value, error),) = rows
         assert value == 1
         assert isinstance(error, RecursionError)
-        assert [told for told, _, _ in failures] == [error]  # the handler is told, the fault stream has the event
+        assert [told for told, _, _ in failures] == [error]  # the handler gets the error, the fault stream the event
 
 
 def test_a_way_round_through_the_fault_stream_ends_too():

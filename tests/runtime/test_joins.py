@@ -18,7 +18,7 @@ Chunk = tuple[Rows, Rows]
 
 
 def chunks_of(runtime: SiddhiAppRuntime, query: str = "q") -> list[Chunk]:
-    """Current and expired values of every chunk the query puts out from now on."""
+    """Collect the current and expired values of every chunk that the query emits."""
     found: list[Chunk] = []
 
     def note(_: int, current: list[Event] | None, expired: list[Event] | None) -> None:

@@ -65,7 +65,7 @@ def test_a_key_ends_when_it_is_unused_for_its_ttl() -> None:
 
 
 def test_a_refused_row_is_not_taken_away_when_it_leaves_the_window() -> None:
-    # c is refused while a and b are held; it is taken when b has left. The refused c leaves behind it.
+    # c is rejected while a and b are in the window, and accepted after b has left. The rejected c leaves after b.
     rows = [("a", 1), ("b", 1), ("c", 5), ("a", 1), ("a", 1), ("c", 1), ("c", 1)]
     out, failed = run(app("keys = '2'", "#window.length(4)"), rows)
     assert failed == [("c", 5)]
@@ -96,7 +96,9 @@ def test_of_a_batch_the_keys_that_fit_are_put_out(caplog: pytest.LogCaptureFixtu
     out, failed = run(app("keys = '2'", "#window.lengthBatch(3)"), ROWS)
     assert out == [("a", 1), ("b", 1), ("a", 1), ("c", 1)]
     assert failed == []
-    assert len([record for record in caplog.records if record.exc_info]) == 2, "the app's exception handler is told"
+    assert len([record for record in caplog.records if record.exc_info]) == 2, (
+        "the app's exception handler gets the error"
+    )
 
 
 @pytest.mark.parametrize("chunk", [False, True])
@@ -219,7 +221,7 @@ def test_limits_hold_inside_partitions_over_all_their_keys() -> None:
 )
 def test_what_an_output_rate_counts_of_a_key_goes_with_it(rate: str, expected: list[Any]) -> None:
     text = app("keys = '2', on.full = 'drop_oldest'", more=f"group by k {rate}")
-    # c is counted twice in between and put out with its third row.
+    # c is counted twice in between, and emitted with its third row.
     out, _ = run(text, [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 1), ("c", 1), ("b", 1)])
     assert out == expected
 

@@ -122,7 +122,7 @@ def test_keys_are_held_as_in_plain_python(rows: list[tuple[str, int]], keys: int
     assert out == expected
     assert failed == ([] if on_full == "log" else refused)
     if chunk:
-        # Of a run of events of one key the last one is put out.
+        # Of a run of events of one key, the last one is emitted.
         assert run(text, rows, chunk=True)[1] == failed
 
 

@@ -24,7 +24,7 @@ STREAM = "define stream S (k string, v int);"
 
 
 class Playing:
-    """A running app whose function ``test:act(v)`` answers ``v`` and does what it is told."""
+    """A running app whose function ``test:act(v)`` runs a given action and returns ``v``."""
 
     def __init__(self, runtime: SiddhiAppRuntime) -> None:
         self.runtime = runtime
@@ -118,7 +118,7 @@ def test_a_query_callback_inside_a_partition_may_send_to_queries_outside():
 
 
 def text(value: str) -> str:
-    """A text that nobody else holds."""
+    """A text without other references."""
     return "".join(list(value))
 
 

@@ -1,4 +1,4 @@
-"""Everything at once, from many threads, for a bounded time: no event is lost or comes twice, and nobody waits for ever."""
+"""All operations at once, from many threads, for a limited time: no event is lost or duplicated, and no thread blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from siddhi.persistence import InMemoryPersistenceStore
 from tests.kit.running import collect, running
 
 SECONDS = 60.0
-"""After this, a thread that has not ended is taken for one that waits for ever."""
+"""A thread that has not ended after this time counts as blocked."""
 SENDERS = 6
 EVENTS = 3_000
 
@@ -75,7 +75,7 @@ def run_all(*works: Callable[[], object]) -> None:
         thread.join(SECONDS)
     if any(thread.is_alive() for thread in threads):
         faulthandler.dump_traceback(sys.stderr)
-        pytest.fail("a thread waits for ever")
+        pytest.fail("a thread is blocked")
     if errors:
         raise errors[0]
 

@@ -1,4 +1,4 @@
-"""Killed at any moment, an app goes on from a state that it had: after some event, with all before and none behind it."""
+"""Killed at any moment, an app continues from one of its states: after some event, with all events before and none after it."""
 
 from __future__ import annotations
 

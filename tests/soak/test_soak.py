@@ -30,7 +30,7 @@ APPS = {
 
 
 def resident_mb() -> float:
-    """Memory of this process that is in use now; garbage and what the C library keeps for later are given back first."""
+    """Return the memory in use by this process, after freeing garbage and the spare memory of the C library."""
     gc.collect()
     if hasattr(library := ctypes.CDLL(None), "malloc_trim"):  # musl has none, and keeps less
         library.malloc_trim(0)

@@ -269,7 +269,7 @@ class _Member(Streaming):
     first: int = 0
 
     def branches(self, bases: Mapping[str, Base], stream: str, besides: Collection[str] = ()) -> list[Branch]:
-        """As in production, over rows that have to be told from those of other apps."""
+        """As in production, over rows mixed with those of other apps."""
         del bases
         found = super().branches({}, stream, besides)
         return [self.given[stream], *found] if stream in self.given else found

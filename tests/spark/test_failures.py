@@ -1,4 +1,4 @@
-"""What is told of an error; needs no Java."""
+"""The messages of errors; needs no Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place on a file system that Spark lacks is told in a sentence, whoever asks for it."""
+"""A path on a file system that Spark does not have is one clear error, from every caller."""
 
 from __future__ import annotations
 

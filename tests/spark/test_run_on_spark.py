@@ -23,7 +23,7 @@ end;
 
 @pytest.fixture
 def masters(spark, monkeypatch):
-    """The masters asked for; the session is the one of all tests, which nobody stops."""
+    """The masters requested; the session is that of all tests, and is not stopped."""
     found = []
     monkeypatch.setattr("siddhi.spark.local_session", lambda master, **_: found.append(master) or spark, raising=False)
     monkeypatch.setattr(type(spark), "stop", lambda self: found.append("stopped"))

@@ -1,4 +1,4 @@
-"""Rows of a batch reach a database together, and nobody sees the difference."""
+"""Rows of a batch are written to a database together, with the same results as one by one."""
 
 from __future__ import annotations
 

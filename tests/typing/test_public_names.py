@@ -1,4 +1,4 @@
-"""The public door: what can be imported from where, pinned."""
+"""The public interface: the names that each module exports."""
 
 from __future__ import annotations
 

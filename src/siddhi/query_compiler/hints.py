@@ -135,7 +135,7 @@ def _wanted(expected: frozenset[str], tables: Tables) -> str:
     items = []
     if {"STRING", "NOT", "LPAR"} <= remaining:
         remaining -= OPERAND
-        if "SEMICOLON" in remaining:  # after `insert into S`: the projection of Siddhi 2, which nobody means today
+        if "SEMICOLON" in remaining:  # after `insert into S`: the obsolete projection of Siddhi 2
             remaining -= {"STAR"}
         else:
             items.append("an expression")

@@ -199,7 +199,7 @@ def _compile_python(body: _Body) -> Callable[..., object]:
         code = compile(template, f"<script {body.name}>", "exec")
     except (SyntaxError, ValueError, RecursionError) as error:
         raise body.not_python(error, layout) from error
-    exec(code, namespace)  # noqa: S102 - whoever creates the app vouches for its text
+    exec(code, namespace)  # noqa: S102 - the host that creates the app trusts its text
     script = namespace.pop("script")
     assert isinstance(script, FunctionType)
     script.__name__ = script.__qualname__ = body.name

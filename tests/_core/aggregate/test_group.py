@@ -1,4 +1,4 @@
-"""Groups: typed keys of any number of attributes, a state each, given up when nothing is left of them."""
+"""Groups: typed keys of any number of attributes; the state of a group is released with its last event."""
 
 from __future__ import annotations
 

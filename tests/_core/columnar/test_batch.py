@@ -86,7 +86,7 @@ def test_a_batch_of_no_columns_still_has_events() -> None:
 def test_a_row_that_does_not_fit_is_not_collected() -> None:
     builder = BatchBuilder(ALL)
     builder.append_row(1, ROWS[0])
-    text = repr(object())  # a text that nobody else holds
+    text = repr(object())  # a text without other references
     before = sys.getrefcount(text)
     for bad in [(text, 2**31, 1, 1.0, 1.0, True), (text, 1), (text, 1, 1, 1.0, 1.0, 5), (*ROWS[0], 1)]:
         with pytest.raises(ValueError, match=r"can't take|a row of 6 values"):
@@ -239,7 +239,7 @@ def test_arrow_gives_the_batch_back() -> None:
     for _ in range(50):
         pa.record_batch(batch)
         pl.DataFrame(batch)
-        batch.__arrow_c_array__()  # nobody takes the capsules
+        batch.__arrow_c_array__()  # the capsules are not taken
         batch.__arrow_c_array__(batch.__arrow_c_schema__())
         pa.schema(batch)
     gc.collect()
@@ -319,7 +319,7 @@ def test_objects_go_from_batch_to_batch() -> None:
 
 
 def test_objects_are_owned_once_per_row() -> None:
-    text = repr(object())  # a text that nobody else holds
+    text = repr(object())  # a text without other references
     before = sys.getrefcount(text)
     builder = BatchBuilder(Layout(("s", "o"), (STRING, OBJECT)))
     for _ in range(100):
@@ -372,7 +372,7 @@ def test_large_blocks_are_used_again_up_to_a_bound() -> None:
 
 
 def test_garbage_collection_in_a_cycle() -> None:
-    text = repr(object())  # a text that nobody else holds
+    text = repr(object())  # a text without other references
     before = sys.getrefcount(text)
     for _ in range(20):
         builder = BatchBuilder(Layout(("s",), (STRING,)))

@@ -234,7 +234,7 @@ def test_values_may_lie_at_any_address(code: int) -> None:
 
 
 def test_a_long_dictionary_of_bools_has_room_for_each_row():
-    values = [True, False, None] * 30_000  # more than what lies behind it in memory by chance
+    values = [True, False, None] * 30_000  # longer than the memory after it
     assert read(pa.array(values).dictionary_encode(), BOOL) == values
 
 

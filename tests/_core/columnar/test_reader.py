@@ -201,7 +201,7 @@ def test_columns_outlive_what_they_were_read_from() -> None:
 
 
 def test_strings_are_owned_while_the_columns_live() -> None:
-    text = repr(object())  # a text that nobody else holds
+    text = repr(object())  # a text without other references
     before = sys.getrefcount(text)
     values = [text] * 5
     columns = read_columns({"x": values}, Layout(("x",), (STRING,)), None)
@@ -213,7 +213,7 @@ def test_strings_are_owned_while_the_columns_live() -> None:
 
 
 def test_a_refused_table_leaves_nothing_behind() -> None:
-    text = repr(object())  # a text that nobody else holds
+    text = repr(object())  # a text without other references
     before = sys.getrefcount(text)
     layout = Layout(("x", "y"), (STRING, INT))
     for _ in range(100):

@@ -418,7 +418,7 @@ def test_event_timestamp_is_that_of_the_event_at_hand() -> None:
     assert function("eventTimestamp", LONG, timestamp=42, clock=1234) == 42
 
 
-# --- the door
+# --- evaluation from Python
 
 
 def test_every_built_in_function_is_there() -> None:
@@ -483,7 +483,7 @@ def test_an_executor_that_holds_itself_is_collected() -> None:
 @pytest.mark.parametrize("name", ["coalesce", "default"])
 def test_arguments_and_results_are_neither_lost_nor_leaked(name: str) -> None:
     layout = Layout(("a",), (STRING,))
-    text = "some text that nobody else has"
+    text = "some text without other references"
     executor = make_function(name, (make_variable(layout, 0), make_constant("other", STRING)), STRING)
     before = sys.getrefcount(text)
     for _ in range(100):

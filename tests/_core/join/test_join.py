@@ -142,7 +142,7 @@ BATCHED = """@app:playback define stream S (k string, v int); define stream R (k
 
 
 def told_by_batches(condition: str, steps: list[tuple[Any, ...]], restart: int | None = None) -> list[Any]:
-    """Values put out; before one of the steps the app goes on from a snapshot."""
+    """Return the values emitted; before one of the steps the app is restored from a snapshot."""
     got: list[Any] = []
     manager = SiddhiManager()
     runtime = None

@@ -34,7 +34,7 @@ LEADING_GROUP_WITHOUT_TIME = [
     ("every (not A and e1=B), e2=C", "B0 C0 A0 B1 C1 B2 C2 A0 A0 B3 C3 B4 C4", "0,0@1001 2,2@1006 4,4@1012"),
     ("every (not A and e1=B), e2=C", "A0 A0 A0 B1 C1 B2 C2", "2,2@1006"),
     ("every (not A[x > 2] and e1=B), e2=C", "A1 B1 C1 A3 C0 B2 C2 B3 C3", "1,1@1002 3,3@1008"),
-    # So it does where other elements of the `every` group stand behind it or in front of it.
+    # The same holds if other elements of the `every` group come before or after it.
     ("every (not A and e1=B -> e2=C)", "B1 C1 A9 B2 C2 B3 C3 B4 C4", "1,1@1001 3,3@1006 4,4@1008"),
     ("every (e1=B and not A -> e2=C)", "B1 C1 A9 B2 C2 B3 C3 B4 C4", "1,1@1001 3,3@1006 4,4@1008"),
     ("every (e1=C -> not A and B -> e2=D)", "C1 A9 B1 D1 B2 D2 C3 B3 D3 C4 B4 D4", "3,3@1008 4,4@1011"),
@@ -93,7 +93,7 @@ SECOND_STEP_WITH_ABSENCE = [
     ("e1=A[x > 2], not B for 200 milliseconds or e2=C", "C1@1000 A5@1100 C2@1200 A6@1300 T@1600", "5,2@1200 6,-@1500"),
     ("e1=A[x > 2], not B for 200 milliseconds or not C for 100 milliseconds", "C1@1000 A5@1100 T@1600", "5@1200"),
     ("e1=A[x > 2], not B for 200 milliseconds, e2=C", "C1@1000 A5@1100 C2@1200 A6@1300 C3@1600", "6,3@1600"),
-    # An absence that an event was passed over for, or that is certain, waits no longer; the order of operands is nobody's.
+    # An absence whose filter rejected an event, or that is fulfilled, waits no longer, in any order of the operands.
     ("e1=A[x > 2], not B[x > 2] and e2=C", "A5 B1 A6 C9", "5,9@1003 6,9@1003"),
     ("e1=A[x > 2], e2=C and not B[x > 2]", "A5 B1 A6 C9", "5,9@1003 6,9@1003"),
     ("e1=A[x > 2], (not B for 1 sec and e2=C)", "A5@1000 C1@1100 A6@1200 C2@1300 T@3000", "5,1@2000"),

@@ -53,7 +53,7 @@ def test_a_filter_that_fails_fails_for_its_event_alone() -> None:
 
 
 def test_a_window_keeps_only_what_is_read() -> None:
-    """Objects that nobody reads any more are let go at once."""
+    """Objects that no later step reads are released at once."""
     import gc
     import weakref
 

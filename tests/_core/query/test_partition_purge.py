@@ -1,4 +1,4 @@
-"""Purging: never what is at work."""
+"""Purging of partition keys; the current key is never purged."""
 
 from __future__ import annotations
 

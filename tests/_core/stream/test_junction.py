@@ -21,7 +21,7 @@ def test_receivers_are_served_in_order_and_each_to_the_end() -> None:
         for stream in "CBAS":
             runtime.add_callback(stream, lambda events, stream=stream: seen.append(stream))
         runtime.input_handler("S").send((1,))
-    assert seen == ["B", "A", "C", "S"]  # queries as written, callbacks behind them, depth first
+    assert seen == ["B", "A", "C", "S"]  # queries in the order of the text, then callbacks, depth first
 
 
 def test_a_callback_may_take_itself_and_others_out() -> None:
@@ -54,7 +54,7 @@ def test_a_callback_that_joins_while_events_flow_is_served_from_then_on() -> Non
         runtime.input_handler("S").send((1,))
         before = list(rows)
         runtime.input_handler("S").send((2,))
-    assert before == [1]  # it joined behind the receiver at work, so the event reaches it as well
+    assert before == [1]  # it was added after the current receiver, so it gets the event, too
     assert rows == [1, 2, 2]
 
 

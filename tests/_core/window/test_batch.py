@@ -147,7 +147,7 @@ def test_a_reset_is_dated_by_the_piece_before_it() -> None:
         runtime.add_query_callback("q", lambda time, *_: times.append(time))
         for start in (1000, 2000, 3000):
             runtime.input_handler("S").send_events([Event(start + i, ("a", i)) for i in range(3)])
-    # What is put out are the expired events and, behind them, the RESET before the first piece of the chunk.
+    # The window emits the expired events, then the RESET before the first part of the chunk.
     assert times == [1002, 2002]
 
 

@@ -19,7 +19,7 @@ def test_what_fails_there_fails_here() -> None:
 
 @pytest.fixture
 def interruptible():
-    """Ctrl-C as in a terminal: who is started in the background is told to ignore it."""
+    """Ctrl-C as in a terminal; a shell lets background processes ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -6,7 +6,7 @@
     1000 S ["IBM", 1.0, 1] ["WSO2", 2.0, 2]   a chunk: both at 1000
     2000                                  the clock moves, nothing is sent
 
-``NAME.output`` holds what every stream and query put out. The ways are: row by row; ``send_batch`` of at most seven rows;
+``NAME.output`` contains the outputs of every stream and query. The ways are: row by row; ``send_batch`` of at most seven rows;
 ``send_batch`` of as many rows as stand together; row by row with the app thrown away in the middle and its snapshot
 restored by another manager. ``pytest tests/golden --accept`` rewrites the outputs.
 """

@@ -397,7 +397,7 @@ def test_nothing_of_an_installed_package_is_loaded(group: str, monkeypatch: pyte
     assert loaded == []
     assert (caught.value.code, caught.value.line) == ("E340", 2)
     assert "extensions={'offered" in (caught.value.hint or "")
-    with pytest.raises(ExtensionError):  # what is loaded here is no extension
+    with pytest.raises(ExtensionError):  # the loaded object is not an extension
         plan(parse(STREAM + KINDS[group]), registry=Registry(builtin_registry(), entry_points=True))
     assert loaded == [group]
 

@@ -186,7 +186,7 @@ def test_each_query_alone_gives_what_it_gives_in_the_app(app: str, events: list[
     chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
     found = sub_app(whole, chosen, timers=timers)
     streams = [stream for stream in found.outputs if stream != "Both"]
-    # What one query fails with, those behind it do not see: apart, they do.
+    # After the error of one query, later queries of the app do not get the event; in separate apps they do.
     events = [event for event in events if event.values[2] is not None]
     assert put_out(found.text, streams, events) == put_out(app, streams, events)
 

@@ -357,7 +357,7 @@ def test_a_condition_over_its_table_may_send_into_the_aggregation() -> None:
     with manager.create_siddhi_app_runtime("@app:playback " + STREAM + KEPT + ARRIVAL) as runtime:
         entered.append(runtime)
         send(runtime, (0, "x", 0, 1, 0), (2000, "x", 0, 2, 0))
-        # The rows it looks through stay as they are meanwhile; the levels roll up behind it.
+        # The rows that it reads do not change meanwhile; the durations are rolled up after it.
         assert ask(runtime, "from A_SECONDS on test:sends(sym) select sym") == [("x",)]
         assert per(runtime, "sec", "AGG_TIMESTAMP, sym, s") == [
             (BASE, "x", 1),

@@ -100,7 +100,7 @@ def test_what_a_store_keeps_is_answered_as_from_memory(tmp_path: Path, by: str) 
             runtime_end = 62_000
             kept.input_handler("S").send(("x", 5, 1.0, runtime_end), runtime_end)
         send(memory, ROWS[:4])
-        # The next app takes up what was rolled up; the event of the second that was at work is lost with the first.
+        # The next app continues with the rolled-up rows; the event of the current second is lost with the first app.
         with running(APP.format(store=store, by=by), manager=manager()) as again:
             for runtime in (again, memory):
                 send(runtime, [(63_000, 62_500, ("x", 2, 16.0)), (125_000, 125_000, ("y", 3, 4.0))])

@@ -144,7 +144,7 @@ class Run:
             self.stored.rows[key].append((at, value))
 
     def end(self) -> None:
-        """Let the second at work be over."""
+        """End the current second."""
         self.runtime.advance_clock(self.clock - self.clock % 1_000 + 1_000)
 
 

@@ -72,7 +72,7 @@ def test_what_is_kept_elsewhere_is_answered_as_from_memory(tmp_path: Path, by: s
 
 
 def end_of_second(time: int) -> int:
-    """What the second at work holds is lost with the app: restarts come when it is over."""
+    """The current second is lost with the app, so restarts come after its end."""
     return BASE + (time // 1_000 + 1) * 1_000
 
 
@@ -151,7 +151,7 @@ def test_what_was_stored_after_the_snapshot_stands_where_time_has_gone_on(
         second.restore(saved)
         if asked:
             assert {word: answers(second, word) for word in WORDS} == expected
-            # What it has put aside is what it saves.
+            # The snapshot contains the rows that it has buffered.
             assert second.snapshot() == saved
         send(second, ROWS[8:])
         with running(app("", by=by)) as memory:
@@ -179,7 +179,7 @@ def test_a_purge_after_a_restart_comes_behind_taking_up_what_was_stored(tmp_path
         send(first, [(0, "x", 1), (1_000, "x", 2), (2_000, "x", 4), (3_000, "x", 8)])
     with running(text) as second:
         send(second, [(300_000, "x", 16)])
-        # The second at work was lost with the app before.
+        # The current second was lost with the previous app.
         assert [row[2] for row in answers(second, "hour")] == [23]
         assert len(answers(second, "sec")) == 4
         # Once the minute is stored, its seconds may go.
@@ -337,7 +337,7 @@ def test_a_store_that_fails_in_the_middle_gets_the_rows_again(failure: Exception
         send(runtime, ROWS[:4])
         failures.append(failure)
         send(runtime, [(2_000, "x", 7)])
-        # A lost connection is waited for; what else goes wrong is told, and the event behind the timer rolls up.
+        # A lost connection is retried; any other error is reported, and the event after the timer rolls up.
         assert errors == ([] if isinstance(failure, ConnectionUnavailableError) else ["full"])
         send(runtime, [(3_500, "x", 8)])
         shelf = made["A_SECONDS"]

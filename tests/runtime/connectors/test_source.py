@@ -141,7 +141,7 @@ def test_a_new_source_connects_when_the_app_starts_again(doors, caplog):
     with runtime:
         assert doors.inner.calls == ["init", "connect", "disconnect", "destroy", "init", "connect"]
         listener_of(runtime).on_event(Event(2, ("a", 2)))
-        old.on_event(Event(3, ("a", 3)))  # of one that was told to disconnect, and does not
+        old.on_event(Event(3, ("a", 3)))  # of a source that ignores the call of disconnect
     assert rows == [("a", 2)]
     assert "the app is not running; dropped: Event" in caplog.text
 

@@ -1,4 +1,4 @@
-"""Statistics: what is counted at which level, and what Prometheus is told."""
+"""Statistics: the counters of each level, and the metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -384,7 +384,7 @@ def test_sources_and_sinks_are_counted(manager: SiddhiManager) -> None:
         InMemoryBroker.publish("statistics-test", 7)
         found = runtime.statistics
         counts = {key: (connector.payloads, connector.connected) for key, connector in found.connectors.items()}
-        # Nobody subscribes to what the second sink publishes.
+        # The topic of the second sink has no subscriber.
         assert counts == {("Sources", "S"): (2, True), ("Sinks", "T"): (1, True), ("Sinks", "T.2"): (0, True)}
         assert "io.siddhi.SiddhiApps.connected.Siddhi.Sources.S.throughput" in found.metrics()
 

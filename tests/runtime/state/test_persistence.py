@@ -444,7 +444,7 @@ def test_a_failed_restore_saves_nothing_and_deletes_no_revision(tmp_path, increm
     with running(APP, manager=manager) as runtime:
         send(runtime, EVENTS)
         good = runtime.persist()
-        runtime._assembly.context.restore_clock(LATEST + 1)  # no door takes such a time
+        runtime._assembly.context.restore_clock(LATEST + 1)  # no input accepts such a time
         for _ in range(3):
             with pytest.raises(
                 CannotSaveStateError, match=f"its clock is at {LATEST + 1} ms, later than the maximum of {LATEST} ms"

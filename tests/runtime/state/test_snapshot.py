@@ -1,4 +1,4 @@
-"""Snapshots with numbers that nobody wrote: refused, or taken, and never more than an error."""
+"""Snapshots with random numbers are rejected or accepted, but never crash the engine."""
 
 from __future__ import annotations
 

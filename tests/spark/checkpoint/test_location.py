@@ -29,7 +29,7 @@ def runtime(spark, folder, shards: int = 2):
 
 
 def written(spark, checkpoint: str, path: str | None = None) -> Manifest:
-    """A checkpoint of which nobody reads more than what it was written for."""
+    """A checkpoint of which only the location is read."""
     made = Manifest(
         "Sums", [], ["S"], {}, 2, 2, "drop", path=files.qualified(spark, checkpoint) if path is None else path
     )

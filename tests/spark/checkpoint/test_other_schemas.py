@@ -33,7 +33,7 @@ ALONE = {
     "sum": ("T", "from T select sum(w) as n"),
 }
 CLOCKED = {"quiet", "now_and_then"}
-"""What these put out depends on when they began."""
+"""The outputs of these depend on the time of their start."""
 
 
 def app(names, queries) -> str:

@@ -1,4 +1,4 @@
-"""Marks of a stream, and what is noted of them, whoever writes."""
+"""Punctuation of a stream, and its files, with any writer."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_a_start_whose_idle_streams_can_t_be_watched_runs_no_query(spark, tmp_pa
     rows = spark.readStream.schema("ts bigint, k string, v int").parquet(str(tmp_path / "in"))
     runtime.bind("S", rows, timestamp="ts", watermark="1 second", max_idle="1 minute")
     monkeypatch.setattr(starting, "IdleInputs", broken)
-    monkeypatch.setattr(starting, "start_query", lambda *_, **__: pytest.fail("nobody could stop it"))
+    monkeypatch.setattr(starting, "start_query", lambda *_, **__: pytest.fail("the query could not be stopped"))
     with pytest.raises(RuntimeError, match="no watch"):
         runtime.start(str(tmp_path / "checkpoint"), {"Out": MemorySink()}, trigger=NOW)
     assert not (tmp_path / "checkpoint" / "siddhi" / "manifest.json").exists()

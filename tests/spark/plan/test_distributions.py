@@ -1,5 +1,5 @@
-"""The table of separability on Spark, driven without a JVM: what has a key is spread by it and gives what one engine gives;
-what has none runs on one shard, and would be wrong on several. Then apps made of several rows of the table."""
+"""The table of distribution on Spark, driven without a JVM. An app with a key is distributed by it, with the results of one
+engine. An app without a key runs on one shard, and would have wrong results on several. Then apps of several rows."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ CHAINED = [
 
 @st.composite
 def chains(draw: st.DrawFn) -> tuple[str, tuple[str, ...]]:
-    """Two or three rows of the table, each over what the one before puts out or, now and then, over the stream itself."""
+    """Two or three rows of the table, each over the output of the previous one or, sometimes, over the stream itself."""
     definitions, queries, outputs, source, others = [STREAMS], [], [], "S", ["R"]
     for n, text in enumerate(draw(st.lists(st.sampled_from(CHAINED), min_size=2, max_size=3))):
         other = draw(st.sampled_from(others))

@@ -1,4 +1,4 @@
-"""A batch is written once all of it is: on a file system whose rename copies file by file, and whoever is killed where."""
+"""A batch is complete or absent, also if rename copies file by file and a process is killed at any point."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_rows_of_csv_that_are_none(spark, tmp_path, line, message):
     from siddhi.spark.failures import BadRowError, run_errors
 
     csv(tmp_path, "in", "symbol,n,ts", line)
-    for columns in ("symbol, n", "symbol"):  # also where nobody asks for the value
+    for columns in ("symbol, n", "symbol"):  # also if no query reads the value
         with pytest.raises(BadRowError, match=f"^stream 'S': .*{message}"), run_errors():
             out(spark, stream(tmp_path, "in", "csv"), columns=columns)
 

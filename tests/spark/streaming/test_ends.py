@@ -1,4 +1,4 @@
-"""What ends a stream is told as an error of ours, whoever failed."""
+"""The error that ends a stream is a SparkRunError, whatever part failed."""
 
 from __future__ import annotations
 

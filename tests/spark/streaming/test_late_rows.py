@@ -1,4 +1,4 @@
-"""Late rows: each is told of once, as a row of the stream that was bound, wherever its copies go."""
+"""Late rows: each is reported once, as a row of the bound stream, even if several shards get it."""
 
 from __future__ import annotations
 

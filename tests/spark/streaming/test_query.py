@@ -1,4 +1,4 @@
-"""Whom an error within a micro-batch is told of; needs no Java."""
+"""The receivers of an error within a micro-batch; needs no Java."""
 
 from __future__ import annotations
 

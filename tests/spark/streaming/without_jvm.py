@@ -1,4 +1,4 @@
-"""Islands driven without Spark: keys, shuffles, state, watermark and timers as Spark has them, in plain Python."""
+"""Engine fragments driven without Spark: keys, shuffles, state, watermark and timers as Spark has them, in plain Python."""
 
 from __future__ import annotations
 

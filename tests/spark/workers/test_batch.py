@@ -1,4 +1,4 @@
-"""Islands of a batch as functions of sorted rows; needs no Java."""
+"""Engine fragments of a batch as functions of sorted rows; needs no Java."""
 
 from __future__ import annotations
 

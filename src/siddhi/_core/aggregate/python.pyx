@@ -168,7 +168,7 @@ cdef int evaluate(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
     if self.type != OBJECT and isinstance(value, bool):
         refuse(self, value)
     try:
-        # A float is no whole number, though C would truncate it.
+        # A float is not accepted as an integer; C would truncate it.
         unbox(index_of(value) if self.type == INT or self.type == LONG else value, self.type, &cell)
     except (TypeError, OverflowError) as error:
         raise TypeError(

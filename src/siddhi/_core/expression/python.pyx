@@ -48,30 +48,30 @@ cdef class PythonFunction(ObjectExecutor):
             raise RuntimeError(f"function '{self.name}' failed: {type(error).__name__}: {error}") from error
 
     cdef int refuse(self, object value, str why) except -1:
-        raise TypeError(f"function '{self.name}' returned {shown(value)}, which {why} {NAMES[self.type]}")
+        raise TypeError(f"function '{self.name}' returned {shown(value)}, {why} {NAMES[self.type]}")
 
     cdef int integer(self, object value, int64_t low, int64_t high, int64_t* out) except -1:
         if isinstance(value, bool):
-            self.refuse(value, "is no")
+            self.refuse(value, "expected")
         try:
             value = index_of(value)
         except TypeError:
-            self.refuse(value, "is no")
+            self.refuse(value, "expected")
         if not low <= value <= high:
-            self.refuse(value, "is out of range for")
+            self.refuse(value, "out of range for")
         out[0] = value
         return 0
 
     cdef int real(self, object value, double* out) except -1:
         if not isinstance(value, float):
             if isinstance(value, (bool, str)):
-                self.refuse(value, "is no")
+                self.refuse(value, "expected")
             try:
                 value = float(value)
             except TypeError:
-                self.refuse(value, "is no")
+                self.refuse(value, "expected")
             except OverflowError:
-                self.refuse(value, "is out of range for")
+                self.refuse(value, "out of range for")
         out[0] = PyFloat_AsDouble(value)
         return 0
 
@@ -83,7 +83,7 @@ cdef int call_for_condition(const ExecC* x, EventC* e, FrameC* f, void* unused) 
         return FALSE
     # numpy's bool is not a bool; it is recognised by name.
     if value is not True and type(value).__name__ not in ("bool", "bool_"):
-        function.refuse(value, "is no")
+        function.refuse(value, "expected")
     return TRUE if value else FALSE
 
 
@@ -116,7 +116,7 @@ cdef int call_for_float(const ExecC* x, EventC* e, FrameC* f, float* out) except
     function.real(value, &real)
     out[0] = <float> real
     if out[0] - out[0] != 0 and real - real == 0:
-        function.refuse(value, "is out of range for")
+        function.refuse(value, "out of range for")
     return VALUE
 
 
@@ -135,7 +135,7 @@ cdef int call_for_text(const ExecC* x, EventC* e, FrameC* f, void** out) except 
     if value is None:
         return NULL_VALUE
     if not isinstance(value, str):
-        function.refuse(value, "is no")
+        function.refuse(value, "expected")
     return lend(x, value, out)
 
 

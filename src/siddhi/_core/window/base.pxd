@@ -19,9 +19,9 @@ cdef class Window(Processor):
     cdef void close_state(self, void* state) noexcept
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1
     cdef int read_state(self, void* state, SnapshotReader reader) except -1
-    # Append what joins and queries find in the window, in order. With NULL, batch windows are told that their events
-    # are being searched; they return whether they hold events that the index of a join does not know yet (events
-    # without a number).
+    # Append the events that joins and queries find in the window, in order. NULL notifies batch windows that their events
+    # are searched; they return whether they have events that the index of a join does not contain yet (events without
+    # a number).
     cdef int collect_events(self, void* state, FoundC* found) except -1
     cdef void close_all(self) noexcept
     cdef int64_t expiry_time(self) noexcept

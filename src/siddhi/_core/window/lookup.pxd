@@ -15,7 +15,7 @@ cdef class WindowScan(Searchable):
     cdef Window window
     cdef Executor condition        # None: every event matches
     cdef bint shared               # a named window: all partition keys share its events
-    cdef bint tells                # the window must be told when it is searched
+    cdef bint tells                # the window must be notified when it is searched
     cdef bint calls_python         # the condition calls Python
     cdef int select(self, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1
 
@@ -73,7 +73,7 @@ cdef class NumberedEvents:
     cdef int remove(self, EventC* event) except -1
     cdef int forget(self, unsigned int partition) except -1    # before the window drops the events of a key
     cdef int refresh(self, FrameC* frame) except -1
-    cdef bint tells                # the window must be told when it is searched
+    cdef bint tells                # the window must be notified when it is searched
     cdef bint shared               # a named window: all partition keys share its events
     cdef int tell(self, FrameC* frame) except -1               # before the events of the current key are searched
     cdef int add_remaining(self, void* state, FrameC* frame) except -1

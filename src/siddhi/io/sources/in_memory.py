@@ -36,7 +36,7 @@ class InMemorySource(Source):
 
     def disconnect(self) -> None:
         InMemoryBroker.unsubscribe(self._topic, self._receive)
-        # Publishers blocked by a pause must not wait for ever: they find the app shut down.
+        # Wake the publishers that a pause blocks; they detect that the app is shut down.
         self._not_paused.set()
 
     def pause(self) -> None:

@@ -31,8 +31,8 @@ def once_per_key(frame: DataFrame, table: TablePlan) -> DataFrame:
     if not table.primary_key:
         return frame
     keys = [F.col(f"c{place}").alias(f"k{n}") for n, place in enumerate(table.primary_key)]
-    # The output is no grouping key and the error no output column: Spark pushes conditions on those, even null checks, below
-    # the count.
+    # The output must not be a grouping key, nor the error an output column: Spark pushes conditions on those, even null
+    # checks, below the count.
     held = [F.first(F.col(f"c{n}")).alias(f"r{n}") for n in range(len(table.attributes))]
     grouped = frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("rows"), F.first(F.struct(*keys)).alias("key"), *held)
     shown = [_shown(F.col(f"key.k{n}"), table.attributes[place].type) for n, place in enumerate(table.primary_key)]

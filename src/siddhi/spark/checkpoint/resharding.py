@@ -66,7 +66,7 @@ def migrate(
     made = replace(before, key_ranges=key_ranges, shards=shards, partitions=partitions)
     made = replace(made, first_batch=before.first_batch + done, path=files.qualified(spark, new))
     made = replace(made, id=new_id(), parents=[*before.parents, before.id])
-    write_manifest(spark, new, made)  # last: a folder without manifest is no checkpoint
+    write_manifest(spark, new, made)  # last: a folder without a manifest is not a checkpoint
 
 
 def _require_fit(plan: Plan, before: Manifest, active: list[KeyRange], prefer: str) -> None:

@@ -1,4 +1,4 @@
-"""Who is told of a change that a store drops sees the event it came from."""
+"""The error handler for a change that a store drops gets the event that caused it."""
 
 from __future__ import annotations
 
