@@ -12,6 +12,7 @@ cdef struct EventRingC:
     Py_ssize_t head
     Py_ssize_t size
 
+cdef void* double_ring(void* items, Py_ssize_t* mask, Py_ssize_t* head, size_t width) except NULL
 cdef int ring_grow(EventRingC* ring) except -1
 cdef void ring_clear(EventRingC* ring, EventPool pool) noexcept
 cdef int ring_write(EventRingC* ring, SnapshotWriter writer, EventPool pool) except -1

@@ -6,17 +6,28 @@ from libc.string cimport memcpy, memset
 from siddhi._core.record.event cimport release
 from siddhi._core.runtime.lookup cimport found_add
 
-cdef int ring_grow(EventRingC* ring) except -1:
-    cdef Py_ssize_t i, capacity = 4 if ring.events is NULL else 2 * (ring.mask + 1)
-    cdef EventC** events = <EventC**> PyMem_Malloc(capacity * sizeof(EventC*))
-    if events is NULL:
+
+cdef void* double_ring(void* items, Py_ssize_t* mask, Py_ssize_t* head, size_t width) except NULL:
+    """Copy all slots of a ring into one of twice the size, the head first; free the old one and return the new one.
+
+    `width` is the size of a slot in bytes. A ring without memory gets 4 slots.
+    """
+    cdef size_t size = 0 if items is NULL else <size_t> (mask[0] + 1)
+    cdef size_t first = <size_t> head[0], capacity = 2 * size if size else 4
+    cdef char* grown = <char*> PyMem_Malloc(capacity * width)
+    if grown is NULL:
         raise MemoryError
-    for i in range(ring.size):
-        events[i] = ring_at(ring, i)
-    PyMem_Free(ring.events)
-    ring.events = events
-    ring.mask = capacity - 1
-    ring.head = 0
+    if size:
+        memcpy(grown, <char*> items + first * width, (size - first) * width)
+        memcpy(grown + (size - first) * width, items, first * width)
+    PyMem_Free(items)
+    mask[0] = capacity - 1
+    head[0] = 0
+    return grown
+
+
+cdef int ring_grow(EventRingC* ring) except -1:
+    ring.events = <EventC**> double_ring(ring.events, &ring.mask, &ring.head, sizeof(EventC*))
     return 0
 
 
@@ -104,19 +115,7 @@ cdef class CompactRings:
         return 0
 
     cdef int grow(self, CompactRingC* ring) except -1:
-        cdef Py_ssize_t capacity = 4 if ring.words is NULL else 2 * (ring.mask + 1)
-        cdef Py_ssize_t entry = self.stride * sizeof(uint64_t)
-        cdef Py_ssize_t behind = min(ring.size, ring.mask + 1 - ring.head)       # up to the end of the old memory
-        cdef uint64_t* words = <uint64_t*> PyMem_Malloc(capacity * entry)
-        if words is NULL:
-            raise MemoryError
-        if ring.size:
-            memcpy(words, ring.words + ring.head * self.stride, behind * entry)
-            memcpy(words + behind * self.stride, ring.words, (ring.size - behind) * entry)
-        PyMem_Free(ring.words)
-        ring.words = words
-        ring.mask = capacity - 1
-        ring.head = 0
+        ring.words = <uint64_t*> double_ring(ring.words, &ring.mask, &ring.head, self.stride * sizeof(uint64_t))
         return 0
 
     cdef int write(self, SnapshotWriter writer) except -1:

@@ -1,7 +1,7 @@
 """``time(t)``: the events of the last t milliseconds of the app's clock."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Free
 from libc.stdint cimport int64_t, uint64_t
 
 from siddhi._core.record.event cimport EventC, EventPool, own_event, release, retain
@@ -10,7 +10,7 @@ from siddhi._core.record.instant cimport check_instant, is_instant, refuse_insta
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
-    EventRingC, ring_at, ring_clear, ring_first, ring_pop, ring_push, ring_read, ring_show, ring_write,
+    EventRingC, double_ring, ring_at, ring_clear, ring_first, ring_pop, ring_push, ring_read, ring_show, ring_write,
 )
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
@@ -187,23 +187,9 @@ cdef inline int64_t timer_at(const TimeLengthStateC* state, Py_ssize_t i) noexce
     return state.timers[(state.first + i) & state.mask]
 
 
-cdef int grow_timers(TimeLengthStateC* state) except -1:
-    cdef Py_ssize_t i, capacity = 4 if state.timers is NULL else 2 * (state.mask + 1)
-    cdef int64_t* timers = <int64_t*> PyMem_Malloc(capacity * sizeof(int64_t))
-    if timers is NULL:
-        raise MemoryError
-    for i in range(state.n_timers):
-        timers[i] = timer_at(state, i)
-    PyMem_Free(state.timers)
-    state.timers = timers
-    state.mask = capacity - 1
-    state.first = 0
-    return 0
-
-
 cdef inline int add_timer(TimeLengthStateC* state, int64_t when) except -1:
     if state.timers is NULL or state.n_timers > state.mask:
-        grow_timers(state)
+        state.timers = <int64_t*> double_ring(state.timers, &state.mask, &state.first, sizeof(int64_t))
     state.timers[(state.first + state.n_timers) & state.mask] = when
     state.n_timers += 1
     return 0
