@@ -50,16 +50,18 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 @contextmanager
 def watched() -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
-    """What reaches outside meanwhile."""
+    """List what reaches outside meanwhile. The bytecode of modules imported meanwhile is not written."""
     global _watched  # noqa: PLW0603 - a hook can't be taken away, only told to look away
     if not _HOOKED:
         sys.addaudithook(_watch)
         _HOOKED.append(True)
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     _watched = found = []
     try:
         yield found
     finally:
         _watched = None
+        sys.dont_write_bytecode = written
 
 
 ANNOTATIONS = (
