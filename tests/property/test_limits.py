@@ -147,6 +147,59 @@ def test_keys_are_refused_dropped_and_forgotten_as_in_plain_python(
     assert failed == ([] if on_full == "log" else refused)
 
 
+def every_other_batch(rows: list[Row], size: int, keys: int, ttl: int | None) -> list[tuple[str, int]]:
+    """Return the largest value per key and batch for every other batch of a key; a dropped key starts anew."""
+    emitted: dict[str, bool] = {}
+    in_window: dict[str, int] = {}
+    idle: dict[str, int] = {}
+    out: list[tuple[str, int]] = []
+    for start in range(0, len(rows), size):
+        now = rows[start + size - 1][0]
+        for key in [key for key, left in idle.items() if ttl is not None and left + ttl <= now]:
+            del idle[key], emitted[key]
+        idle |= {key: now for key in in_window if emitted[key]}  # the others have no state any more
+        in_window, emitting = {}, {}
+        for _, key, value in rows[start : start + size]:
+            if key not in in_window and key not in idle and len(in_window) + len(idle) == keys:
+                if not idle:
+                    continue
+                oldest = next(iter(idle))
+                del idle[oldest], emitted[oldest]
+            idle.pop(key, None)
+            in_window[key] = emitting[key] = max(value, in_window.pop(key, value))
+        for key in emitting:
+            emitted[key] = not emitted.get(key, False)
+        out += [(key, value) for key, value in emitting.items() if emitted[key]]
+    return out
+
+
+@given(
+    rows=histories(),
+    keys=st.integers(1, 4),
+    ttl=st.none() | st.integers(1, 12),
+    size=st.integers(1, 6),
+    cut=st.none() | st.integers(0, 40),
+)
+@example([(n, key, 9 - n) for n, key in enumerate("ccadcd")], 2, None, 2, 4)
+@example([(n, key, 9 - n) for n, key in enumerate("ccadcd")], 2, None, 2, None)
+def test_keys_of_a_batch_are_dropped_in_the_order_of_their_last_use(
+    rows: list[Row], keys: int, ttl: int | None, size: int, cut: int | None
+) -> None:
+    rows = rows[: len(rows) // size * size]
+    limit = f"keys = '{keys}', on.full = 'drop_oldest'" + (f", ttl = '{ttl} milliseconds'" if ttl else "")
+    text = query(limit, f"#window.lengthBatch({size})", "max(v) as x", " output first every 2 events")
+    cut = len(rows) if cut is None else cut
+    with running(text) as runtime:
+        out = collect(runtime, "Out")
+        send(runtime, rows[:cut])
+        state = runtime.snapshot()
+    with running(text) as runtime:
+        runtime.restore(state)
+        later = collect(runtime, "Out")
+        send(runtime, rows[cut:])
+    assert out + later == every_other_batch(rows, size, keys, ttl)
+
+
 def in_chunks(rows: list[Row], size: int) -> list[list[Row]]:
     """Rows in chunks of one time each."""
     chunks = [rows[start : start + size] for start in range(0, len(rows), size)]

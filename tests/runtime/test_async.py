@@ -8,11 +8,12 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 
 import pytest
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
-from siddhi.errors import EventError, NotRunningError, SiddhiAppCreationError
+from siddhi.errors import EventError, LimitExceededError, NotRunningError, SiddhiAppCreationError
 
 WAIT = 30  # seconds until a test that hangs fails; no test waits that long
 
@@ -154,6 +155,27 @@ def test_a_stream_that_feeds_itself_does_not_wait_for_itself() -> None:
         runtime.input_handler("S").send((8,))
         runtime.shutdown()
         assert len(rows) == 2**9 - 1
+
+
+def test_a_stream_that_floods_itself_is_limited(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("siddhi.runtime.assembly.async_stream.DRAIN_SECONDS", 0.0)  # the stream never ends
+    text = (
+        "@async(buffer.size='4') define stream S (v int); from S select v insert into S; from S select v insert into S;"
+    )
+    failed: SimpleQueue[BaseException] = SimpleQueue()
+    with running(text) as runtime:
+        runtime.handle_exception_with(lambda error, *_: failed.put(error))
+        runtime.input_handler("S").send((1,))
+        error = failed.get(timeout=WAIT)
+    assert isinstance(error, LimitExceededError)
+    assert str(error).startswith("@async stream 'S' holds 1000004 events in its buffer of 4")
+    (grown,) = [record.message for record in caplog.records if "beyond" in record.message]
+    assert grown == (
+        f"app '{runtime.name}', @async stream 'S': 64 events in its buffer of 4, because its queries insert more events into it "
+        "than it delivers; beyond 1000004 events are dropped"
+    )
 
 
 def test_a_callback_may_send_into_the_full_stream_it_was_called_from() -> None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
-from siddhi.errors import NotRunningError, OnDemandQueryCreationError, SiddhiParserError
+from siddhi.errors import (
+    DeadlockError,
+    LimitExceededError,
+    NotRunningError,
+    OnDemandQueryCreationError,
+    SiddhiParserError,
+)
 from siddhi.runtime import on_demand
 from tests.kit.running import running
 
@@ -300,6 +307,34 @@ def test_what_fails_while_it_runs_is_raised_and_leaves_nothing_behind() -> None:
         assert isinstance(caught.value.__cause__, RuntimeError)
         runtime.query("delete T on T.v == 0")
         assert ask(runtime, text) == [(3,)]
+
+
+def test_a_query_beyond_the_limit_of_a_table_raises_the_limits_error() -> None:
+    app = "@limit(rows = '1') define table T (v int);"
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        runtime.query("select 1 as v insert into T")
+        for _ in range(2):
+            with pytest.raises(LimitExceededError, match="holds 1 rows"):
+                runtime.query("select 2 as v insert into T")
+        assert ask(runtime, "from T select v") == [(1,)]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_query_that_a_callback_waits_for_raises_deadlock_error(compiled: bool) -> None:
+    app = "define stream S (v int); define table T (v int);"
+    text = "from T select v"
+    errors: list[BaseException | None] = []
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+
+        def ask_in_a_thread(_: object) -> None:
+            with ThreadPoolExecutor(1) as pool:
+                errors.append(pool.submit(runtime.query, text).exception())
+
+        if compiled:
+            runtime.query(text)
+        runtime.add_callback("S", ask_in_a_thread)
+        runtime.input_handler("S").send((1,))
+    assert [type(error) for error in errors] == [DeadlockError]
 
 
 def test_an_app_that_does_not_run_answers_nothing() -> None:

@@ -312,6 +312,8 @@ class SiddhiAppRuntime(AppClock, AppState):
             NotRunningError: the app is not running.
             SiddhiParserError: the text is not an on-demand query.
             OnDemandQueryCreationError: the query can't be run, or failed while it ran.
+            LimitExceededError: the query would exceed the limit of a table; see ``@limit``.
+            DeadlockError: a callback of the app waits for this thread.
         """
         if not self._context.running:
             raise NotRunningError(f"Siddhi app '{self.name}' is {self._condition}")

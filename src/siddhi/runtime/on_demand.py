@@ -6,7 +6,14 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError, SiddhiParserError
+from siddhi.errors import (
+    DeadlockError,
+    LimitExceededError,
+    NotRunningError,
+    OnDemandQueryCreationError,
+    SiddhiAppError,
+    SiddhiParserError,
+)
 
 if TYPE_CHECKING:
     from siddhi._core.record.user_event import Event
@@ -15,6 +22,9 @@ if TYPE_CHECKING:
     from siddhi.runtime.assembly.app import Assembly
 
 __all__ = ["OnDemandQueries"]
+
+_OF_THE_APP = (DeadlockError, LimitExceededError, NotRunningError)
+"""Errors that say something of the app, not of the query: they are raised as they are."""
 
 KEPT = 50
 """Maximum number of cached queries; the least recently used one is evicted."""
@@ -38,6 +48,9 @@ class OnDemandQueries:
         Raises:
             SiddhiParserError: the text is not an on-demand query.
             OnDemandQueryCreationError: the query can't be run, or failed while it ran.
+            DeadlockError: a callback waits for this thread.
+            LimitExceededError: the query would exceed the limit of a table.
+            NotRunningError: the app is shut down.
         """
         query = self._compiled(text)
         try:
@@ -45,6 +58,8 @@ class OnDemandQueries:
             if answer is None:
                 # The cached query is running further up the stack: a function it calls runs the same text again.
                 answer = self._compile(text).run()
+        except _OF_THE_APP:
+            raise
         except Exception as error:
             raise OnDemandQueryCreationError(
                 f"the on-demand query failed: {type(error).__name__}: {error}",
@@ -83,7 +98,7 @@ class OnDemandQueries:
     def _compile(self, text: str) -> OnDemand | StoreAnswer | CachedAnswer:
         try:
             return self._assembly.on_demand(text)
-        except (SiddhiParserError, OnDemandQueryCreationError):
+        except (SiddhiParserError, OnDemandQueryCreationError, *_OF_THE_APP):
             raise
         except SiddhiAppError as error:
             raise OnDemandQueryCreationError(

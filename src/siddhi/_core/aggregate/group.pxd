@@ -67,9 +67,12 @@ cdef class GroupBy:
     cdef int begin(self, uint32_t group_id) except -1
     cdef uint32_t partition_of(self, uint32_t group_id) noexcept
     cdef uint32_t first_of(self, uint32_t partition) noexcept
+    cdef uint32_t last_of(self, uint32_t partition) noexcept
     cdef int open_partition(self, uint32_t partition) except -1  # mark a partition id as used: snapshots may hold its groups
     cdef int link(self, uint32_t group_id) except -1
+    cdef void put_first(self, uint32_t group_id, uint32_t partition) noexcept
     cdef void unlink(self, uint32_t group_id) noexcept
+    cdef void touch(self, uint32_t group_id) noexcept              # mark a group as the one used last: RESET empties it last
     cdef int last_left(self, uint32_t group_id) except -1          # handle the expiry of a group's last event
     cdef int reset(self, uint32_t partition) except -1
     cdef int sweep(self) except -1

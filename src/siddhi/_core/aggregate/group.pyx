@@ -216,6 +216,13 @@ cdef class GroupBy:
             return NO_ID
         return self.first[partition]
 
+    cdef uint32_t last_of(self, uint32_t partition) noexcept:
+        cdef uint32_t group_id = self.first_of(partition)
+        if group_id != NO_ID:
+            while self.links[group_id].next != NO_ID:
+                group_id = self.links[group_id].next
+        return group_id
+
     cdef int open_partition(self, uint32_t partition) except -1:
         cdef uint32_t* first
         cdef Py_ssize_t i, n
@@ -236,12 +243,15 @@ cdef class GroupBy:
         """Add a group to the list of its partition."""
         cdef uint32_t partition = self.partition_of(group_id)
         self.open_partition(partition)
+        self.put_first(group_id, partition)
+        return 0
+
+    cdef void put_first(self, uint32_t group_id, uint32_t partition) noexcept:
         self.links[group_id].previous = NO_ID
         self.links[group_id].next = self.first[partition]
         if self.first[partition] != NO_ID:
             self.links[self.first[partition]].previous = group_id
         self.first[partition] = group_id
-        return 0
 
     cdef void unlink(self, uint32_t group_id) noexcept:
         cdef GroupLinksC* node = &self.links[group_id]
@@ -252,12 +262,18 @@ cdef class GroupBy:
         else:
             self.first[self.partition_of(group_id)] = node.next
 
+    cdef void touch(self, uint32_t group_id) noexcept:
+        """Move a group to the front of the list of its partition."""
+        if self.links[group_id].previous != NO_ID:
+            self.unlink(group_id)
+            self.put_first(group_id, self.partition_of(group_id))
+
     cdef int last_left(self, uint32_t group_id) except -1:
         """Mark an empty group: if it is still empty when the chunk ends, it is dropped."""
         cdef uint32_t* dropping
-        self.row_counts[group_id] = 0
-        if self.watcher is not None:
+        if self.watcher is not None and self.row_counts[group_id]:
             self.watcher.left(group_id)
+        self.row_counts[group_id] = 0
         if self.n_dropping == self.dropping_capacity:
             dropping = <uint32_t*> PyMem_Realloc(self.dropping, max(16, 2 * self.dropping_capacity) * sizeof(uint32_t))
             if dropping is NULL:
@@ -269,13 +285,13 @@ cdef class GroupBy:
         return 0
 
     cdef int reset(self, uint32_t partition) except -1:
-        cdef uint32_t group_id = self.first_of(partition)
+        cdef uint32_t group_id = self.last_of(partition)
         cdef Aggregator aggregator
         while group_id != NO_ID:
             for aggregator in self.aggregators:
                 aggregator.reset(group_id)
             self.last_left(group_id)
-            group_id = self.links[group_id].next
+            group_id = self.links[group_id].previous
         return 0
 
     cdef int sweep(self) except -1:

@@ -37,4 +37,5 @@ cdef class KeyGate(GroupWatcher):
     cdef int end_retired(self) except -1
     cdef Py_ssize_t n_keys(self) noexcept
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1
+    cdef list groups_in_window(self)
     cdef int fail(self, object error) except -1            # report the rejected rows of a chunk at its end

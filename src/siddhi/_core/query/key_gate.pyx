@@ -87,6 +87,7 @@ cdef class KeyGate(GroupWatcher):
                 self.revive(group_id)
         elif self.returns:
             self.keys.unlist(group_id)
+            self.groups.touch(group_id)
         else:
             self.keys.use(group_id, now)
         return False
@@ -134,6 +135,7 @@ cdef class KeyGate(GroupWatcher):
         """Start a retired key again."""
         self.retired.discard(group_id)
         self.groups.revive(group_id)
+        self.groups.touch(group_id)
         return self.begun(group_id)
 
     cdef int end_retired(self) except -1:
@@ -212,17 +214,35 @@ cdef class KeyGate(GroupWatcher):
         self.retired.clear()
         return 0
 
-    # --- snapshots: keys in order of use, read after the groups.
+    # --- snapshots: first the idle keys in order of use, then those with rows in the window. They are read after the groups.
 
     cdef int write(self, SnapshotWriter writer) except -1:
         if self.groups is None:
             return 0
-        return self.keys.write(self.groups.keys, writer)
+        return self.keys.write(self.groups.keys, writer, self.groups_in_window())
 
     cdef int read(self, SnapshotReader reader) except -1:
+        cdef uint32_t group_id
         if self.groups is None:
             return 0
-        return self.keys.read(self.groups.keys, reader)
+        for group_id in self.keys.read(self.groups.keys, reader):
+            if self.returns and self.groups.row_counts[group_id]:
+                self.keys.unlist(group_id)
+                self.groups.touch(group_id)
+        return 0
+
+    cdef list groups_in_window(self):
+        """Return the ids of the groups with rows in the window; per partition, the one used last comes last."""
+        cdef uint32_t partition, group_id
+        cdef list group_ids = []
+        if self.returns:
+            for partition in range(self.groups.n_partitions):
+                group_id = self.groups.last_of(partition)
+                while group_id != NO_ID:
+                    if self.groups.row_counts[group_id]:
+                        group_ids.append(group_id)
+                    group_id = self.groups.links[group_id].previous
+        return group_ids
 
     def renew(self):
         """Mark all keys that may be dropped as used now, in the order of their group ids."""

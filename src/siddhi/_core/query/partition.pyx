@@ -226,10 +226,11 @@ cdef class PartitionUses(Processor):
         self.keys = keys
 
     cdef int write(self, SnapshotWriter writer) except -1:
-        return self.keys.limit.write(self.keys.keys, writer)
+        return self.keys.limit.write(self.keys.keys, writer, [])
 
     cdef int read(self, SnapshotReader reader) except -1:
-        return self.keys.limit.read(self.keys.keys, reader)
+        self.keys.limit.read(self.keys.keys, reader)
+        return 0
 
     def renew(self):
         """Reset the order of use: as if all keys had been used now, in the order of their partition ids."""

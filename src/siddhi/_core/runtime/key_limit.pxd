@@ -42,5 +42,6 @@ cdef class KeyLimit:
     cdef int drop(self) except -1                                      # counts a removal; the caller removes the state
     cdef int purge(self) except -1
     cdef void clear(self) noexcept
-    cdef int write(self, KeyMap keys, SnapshotWriter writer) except -1
-    cdef int read(self, KeyMap keys, SnapshotReader reader) except -1
+    # `unlisted`: keys that follow the list in the snapshot. read() lists them too, and returns all key ids in their order.
+    cdef int write(self, KeyMap keys, SnapshotWriter writer, list unlisted) except -1
+    cdef list read(self, KeyMap keys, SnapshotReader reader)

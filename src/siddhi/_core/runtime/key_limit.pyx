@@ -116,8 +116,9 @@ cdef class KeyLimit:
 
     # --- snapshots: the list, oldest first
 
-    cdef int write(self, KeyMap keys, SnapshotWriter writer) except -1:
-        cdef uint32_t key_id = self.oldest, n = 0
+    cdef int write(self, KeyMap keys, SnapshotWriter writer, list unlisted) except -1:
+        cdef uint32_t key_id = self.oldest, n = <uint32_t> len(unlisted)
+        cdef int64_t latest = 0 if self.newest == NO_ID else self.uses[self.newest].time
         while key_id != NO_ID:
             n += 1
             key_id = self.uses[key_id].next
@@ -127,11 +128,14 @@ cdef class KeyLimit:
             writer.put_u32(key_id)
             writer.put_i64(self.uses[key_id].time)
             key_id = self.uses[key_id].next
+        for key_id in unlisted:
+            writer.put_u32(key_id)
+            writer.put_i64(latest)
         return 0
 
-    cdef int read(self, KeyMap keys, SnapshotReader reader) except -1:
-        """Read the list; the keys must have been read."""
+    cdef list read(self, KeyMap keys, SnapshotReader reader):
         cdef uint32_t key_id, i, n = reader.get_u32()
+        cdef list key_ids = []
         cdef int64_t time, before = -(<int64_t> 1 << 62)
         self.clear()
         for i in range(n):  # no-cython-lint
@@ -142,4 +146,5 @@ cdef class KeyLimit:
             # Older snapshots may hold decreasing times, if the clock was set back between two runs.
             before = max(before, time)
             self.use(key_id, before)
-        return 0
+            key_ids.append(key_id)
+        return key_ids

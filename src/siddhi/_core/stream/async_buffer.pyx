@@ -6,7 +6,8 @@ operation runs no Python code, so the GIL is enough.
 
 A full ring blocks senders. A sender that holds the app's lock (a query that inserts into the stream, a callback that sends)
 cannot wait for workers, which need that lock: it delivers the oldest events itself. If these events lead to further events
-of the same stream, the ring grows: the stream would otherwise wait for itself without end.
+of the same stream, the ring grows: the stream would otherwise wait for itself without end. A stream that feeds itself with
+more events than it delivers grows without end, so growth is reported and then limited.
 
 Delivery runs C code only, in which Python neither switches threads nor handles signals. So a thread that delivers many
 chunks lets other threads run every few milliseconds, and a worker releases the app's lock for a thread that waits for it.
@@ -15,6 +16,7 @@ chunks lets other threads run every few milliseconds, and a worker releases the 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
+import logging
 import threading
 from time import monotonic_ns
 
@@ -26,7 +28,7 @@ from siddhi._core.runtime.operator cimport Processor, Receiver
 from siddhi._core.runtime.ring cimport EventRingC, ring_clear, ring_pop, ring_push, ring_read, ring_write
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.stream.junction cimport StreamJunction, send
-from siddhi.errors import NotRunningError
+from siddhi.errors import LimitExceededError, NotRunningError
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -34,6 +36,10 @@ cdef extern from "Python.h":
 cdef enum:
     TURN_NS = 10_000_000           # twice the time after which a waiting thread demands the interpreter lock
     LOOK_EVENTS = 8                # number of events delivered between two reads of the clock
+    WARN_AT = 16                   # a ring that has grown to so many times its capacity is reported
+    MOST_GROWTH = 1_000_000        # number of events beyond its capacity to which a ring grows
+
+cdef object logger = logging.getLogger("siddhi")
 
 
 @cython.final
@@ -58,6 +64,7 @@ cdef class AsyncBuffer(Processor):
     cdef int64_t turn              # ns of the monotonic clock, when other threads could last run
     cdef Py_ssize_t unlooked       # events delivered since the clock was last read
     cdef bint helping              # a sender is delivering
+    cdef bint reported             # the growth of the ring is logged
     cdef int sleeping              # workers waiting for events
     cdef int waiting               # senders waiting for room
     cdef object filled             # conditions to wait on
@@ -98,6 +105,8 @@ cdef class AsyncBuffer(Processor):
             self.help()
             if self.ring.size >= size:
                 break                      # the delivered events have added as many new ones
+        if self.ring.size >= WARN_AT * self.capacity:
+            self.check_growth()
         if self.stopped and not self.holds_app():
             self.refuse()
         copy = copy_event(self.pool, event)
@@ -114,6 +123,20 @@ cdef class AsyncBuffer(Processor):
         elif self.sleeping:
             with self.filled:
                 self.filled.notify()
+        return 0
+
+    cdef int check_growth(self) except -1:
+        """Report a ring that has grown far beyond its capacity; raise an error if it may not grow further."""
+        if self.ring.size >= self.capacity + MOST_GROWTH:
+            raise LimitExceededError(
+                f"@async stream '{self.junction.id}' holds {self.ring.size} events in its buffer of {self.capacity}, because its "
+                "queries insert more events into it than it delivers: the event was dropped; end the cycle with a filter")
+        if not self.reported:
+            self.reported = True
+            logger.warning(
+                "app '%s', @async stream '%s': %d events in its buffer of %d, because its queries insert more events into it "
+                "than it delivers; beyond %d events are dropped", self.app.name, self.junction.id, self.ring.size, self.capacity,
+                self.capacity + MOST_GROWTH)
         return 0
 
     cdef int help(self) except -1:
