@@ -129,8 +129,9 @@ cdef class AsyncBuffer(Processor):
         """Report a ring that has grown far beyond its capacity; raise an error if it may not grow further."""
         if self.ring.size >= self.capacity + MOST_GROWTH:
             raise LimitExceededError(
-                f"@async stream '{self.junction.id}' holds {self.ring.size} events in its buffer of {self.capacity}, because "
-                "its queries insert more events into it than it delivers: the event was dropped; end the cycle with a filter")
+                f"@async stream '{self.junction.id}' holds {self.ring.size} events in its buffer of {self.capacity}, "
+                "because its queries insert more events into it than it delivers: the event was dropped; "
+                "end the cycle with a filter")
         if not self.reported:
             self.reported = True
             logger.warning(
