@@ -13,9 +13,10 @@ def test_a_template_puts_the_texts_of_attributes_in():
     assert Template(("a_", 1, "_", 0), TEXTS).render(Event(0, ("x", 7))) == "a_<7>_x"
 
 
-def test_a_template_that_is_one_attribute_gives_the_value_itself():
+def test_a_template_of_a_value_gives_the_value_itself():
     value = object()
-    assert Template((0,), TEXTS).render(Event(0, (value, 7))) is value
+    assert Template((0,), TEXTS, is_value=True).render(Event(0, (value, 7))) is value
+    assert Template((1,), TEXTS).render(Event(0, (value, 7))) == "<7>"
 
 
 def test_a_static_template_needs_no_event():

@@ -1,27 +1,25 @@
-"""The classes behind the names of the built-in connectors (:mod:`siddhi.library.connectors`)."""
+"""The classes behind the names of the built-in connectors (:mod:`siddhi.library.connectors`), loaded at their first use."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from siddhi.extension.connectors import ConnectorMetadata
-from siddhi.io.distribution import BroadcastStrategy, PartitionedStrategy, RoundRobinStrategy
-from siddhi.io.mappers.pass_through import PassThroughSinkMapper, PassThroughSourceMapper
-from siddhi.io.sinks.in_memory import InMemorySink
-from siddhi.io.sinks.log import LogSink
-from siddhi.io.sources.in_memory import InMemorySource
 
 __all__ = ["class_of"]
 
-_CLASSES: dict[tuple[str, str], type] = {
-    ("source", "inMemory"): InMemorySource,
-    ("source mapper", "passThrough"): PassThroughSourceMapper,
-    ("sink", "inMemory"): InMemorySink,
-    ("sink", "log"): LogSink,
-    ("sink mapper", "passThrough"): PassThroughSinkMapper,
-    ("distribution strategy", "roundRobin"): RoundRobinStrategy,
-    ("distribution strategy", "partitioned"): PartitionedStrategy,
-    ("distribution strategy", "broadcast"): BroadcastStrategy,
+_CLASSES: dict[tuple[str, str], str] = {
+    ("source", "inMemory"): "sources.in_memory.InMemorySource",
+    ("source mapper", "json"): "mappers.json_source.JsonSourceMapper",
+    ("source mapper", "passThrough"): "mappers.pass_through.PassThroughSourceMapper",
+    ("sink", "inMemory"): "sinks.in_memory.InMemorySink",
+    ("sink", "log"): "sinks.log.LogSink",
+    ("sink mapper", "json"): "mappers.json_sink.JsonSinkMapper",
+    ("sink mapper", "passThrough"): "mappers.pass_through.PassThroughSinkMapper",
+    ("distribution strategy", "roundRobin"): "distribution.RoundRobinStrategy",
+    ("distribution strategy", "partitioned"): "distribution.PartitionedStrategy",
+    ("distribution strategy", "broadcast"): "distribution.BroadcastStrategy",
 }
 
 
@@ -29,4 +27,5 @@ def class_of(metadata: ConnectorMetadata) -> Any:
     """Return the class of an extension: the user's, or the built-in one."""
     if metadata.native is None:
         return metadata.implementation
-    return _CLASSES[metadata.title, metadata.native]
+    module, _, name = _CLASSES[metadata.title, metadata.native].rpartition(".")
+    return getattr(import_module(f"siddhi.io.{module}"), name)

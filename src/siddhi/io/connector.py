@@ -19,6 +19,7 @@ class ConnectorContext:
         stream: name of the stream.
         attributes: names and types of the stream's attributes.
         texts: functions that format the values of each attribute as text.
+        readers: functions that convert a text to a value of each attribute, by the grammar of Java; they raise ValueError.
         now: the app's clock in ms.
         is_processing: whether the calling thread is processing an event of the app; it must not be blocked then, since that
             blocks the app.
@@ -32,6 +33,7 @@ class ConnectorContext:
     now: Callable[[], int]
     is_processing: Callable[[], bool]
     config: Mapping[str, str] = field(default_factory=dict)
+    readers: tuple[Callable[[str], object], ...] = ()
 
 
 class Connector:

@@ -12,16 +12,25 @@ __all__ = ["DynamicOptions", "Option", "OptionHolder", "Template"]
 
 
 class Template:
-    """A text with placeholders ``{{attribute}}`` for attributes of an event.
+    """A text with placeholders ``{{attribute}}`` for attributes of an event, or the value of one attribute.
 
     Args:
         parts: literal texts, and positions of attributes.
         texts: functions that format the values of each attribute, by position.
+        is_value: the only part is the position of the attribute whose value, not its text, is the result.
     """
 
-    def __init__(self, parts: Sequence[str | int], texts: Sequence[Callable[[object], str]] = ()) -> None:
+    def __init__(
+        self, parts: Sequence[str | int], texts: Sequence[Callable[[object], str]] = (), *, is_value: bool = False
+    ) -> None:
         self._parts = tuple(parts)
         self._texts = tuple(texts)
+        self.is_value = is_value
+
+    @property
+    def parts(self) -> tuple[str | int, ...]:
+        """Literal texts, and positions of attributes."""
+        return self._parts
 
     @property
     def is_static(self) -> bool:
@@ -29,14 +38,14 @@ class Template:
         return not any(isinstance(part, int) for part in self._parts)
 
     def render(self, event: Event | None) -> object:
-        """Return the text for an event; a template that consists of one placeholder returns the value itself."""
+        """Return the text for an event, or the value of the attribute."""
         if event is None:
             if not self.is_static:
                 raise ValueError("a template with attributes needs an event")
             return "".join(map(str, self._parts))
-        if len(self._parts) == 1 and isinstance(self._parts[0], int):
-            return event.data[self._parts[0]]
         data = event.data
+        if self.is_value and isinstance(position := self._parts[0], int):
+            return data[position]
         return "".join(self._texts[part](data[part]) if isinstance(part, int) else part for part in self._parts)
 
 
@@ -115,6 +124,19 @@ class OptionHolder:
         if not option.is_static:
             raise SiddhiAppCreationError(f"option '{name}' of {self._owner} can't contain attributes", code="E326")
         return str(option.value())
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return whether a static option is 'true' (any case).
+
+        Raises:
+            SiddhiAppCreationError: it is neither 'true' nor 'false'.
+        """
+        text = self.static(name, str(default)).strip().lower()
+        if text not in ("true", "false"):
+            raise SiddhiAppCreationError(
+                f"invalid option '{name}' of {self._owner}: '{text}'; expected 'true' or 'false'", code="E326"
+            )
+        return text == "true"
 
     def texts(self) -> Mapping[str, str]:
         """Return all static options by name."""

@@ -49,6 +49,22 @@ class InputEventHandler(Protocol):
     def send_events(self, events: Sequence[Event]) -> None:
         """Send several events as one chunk."""
 
+    def send_row(self, row: tuple[object, ...]) -> None:
+        """Send the values of one event, which gets the app's time."""
+
+    def send_rows(self, rows: Sequence[tuple[object, ...]]) -> None:
+        """Send the values of several events as one chunk; the events get the app's time. No rows: nothing is sent."""
+
+    def fail(self, error: Exception, part: object) -> None:
+        """Report a part of the payload that can't be mapped; the other parts can still be sent.
+
+        The part is logged and dropped, or saved in the error store.
+
+        Args:
+            error: the error of the part.
+            part: a payload that consists of the part alone.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class AttributeMapping:
@@ -109,11 +125,11 @@ class SourceMapper:
 
     Attributes:
         supported_input_event_classes: classes of payloads that it accepts; empty: any.
-        allow_null_in_transport_properties: whether transport properties may be missing.
+        allow_null_in_transport_properties: whether transport properties may be missing; ``init`` may set it.
     """
 
     supported_input_event_classes: ClassVar[tuple[type, ...]] = ()
-    allow_null_in_transport_properties: ClassVar[bool] = True
+    allow_null_in_transport_properties: bool = True
 
     def init(self, options: OptionHolder, mappings: tuple[AttributeMapping, ...], context: ConnectorContext) -> None:
         """Read the options and ``@attributes`` (without those of ``trp:``, which are filled in after mapping).

@@ -30,6 +30,24 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         native="passThrough",
         description="Passes on an event, a list of events, or a list of values unchanged.",
     ),
+    SourceMapperMetadata(
+        name="json",
+        native="json",
+        options=(
+            ConnectorOption("enclosing.element", "JSONPath of the event or list of events; default: '$'"),
+            ConnectorOption(
+                "fail.on.missing.attribute",
+                "whether an event without a value for an attribute is dropped; default: 'true'",
+            ),
+            ConnectorOption(
+                "event.grouping.enabled", "whether the events of a list enter the app as one chunk; default: 'true'"
+            ),
+        ),
+        description="Maps a JSON object to an event and a list of objects to a chunk of events.",
+        example="@source(type = 'inMemory', topic = 'trades', @map(type = 'json', enclosing.element = '$.trades',\n"
+        "    @attributes(symbol = 'stock.symbol', price = 'stock.price')))\n"
+        "define stream Trades (symbol string, price double);",
+    ),
     SinkMetadata(
         name="inMemory",
         native="inMemory",
@@ -52,6 +70,21 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         name="passThrough",
         native="passThrough",
         description="Passes on an event unchanged, and the events of a chunk as a list.",
+    ),
+    SinkMapperMetadata(
+        name="json",
+        native="json",
+        options=(
+            ConnectorOption("enclosing.element", "keys around the event, such as '$.portfolio.trade'; default: none"),
+            ConnectorOption("event.grouping.enabled", "whether a chunk becomes one list; default: 'true'"),
+            ConnectorOption(
+                "enable.null.attribute.value", "whether null is written as null, not as \"undefined\"; default: 'false'"
+            ),
+            ConnectorOption("validate.json", "whether the payload of a template must be JSON; default: 'false'"),
+        ),
+        description="Maps an event to a JSON object, or fills the template of @payload.",
+        example="@sink(type = 'inMemory', topic = 'alerts', @map(type = 'json'))\n"
+        "define stream Alerts (symbol string, price double);",
     ),
     DistributionStrategyMetadata(
         name="roundRobin",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from siddhi.errors import AttributeNotExistError
 from siddhi.extension import Registry, builtin_registry, sink
 from siddhi.io import Sink
 from siddhi.planner.explain.app import explain
@@ -46,13 +47,28 @@ def test_several_stand_in_text_order():
         ("{{v}}", (1,)),
         ("{{v}}{{k}}", (1, 0)),
         ("{k}{{k}}}", ("{k}", 0, "}")),
-        ("`{{k}} x`", (0, " x")),
+        ("`{{k}}x`", (0, "x")),
+        ("`{{k}} x`", ("`", 0, " x`")),
+        ("`k`", ("k",)),
+        ("}.}", ("}.}",)),
         ("", ("",)),
     ],
 )
-def test_templates_hold_attributes(text, parts):
+def test_templates_contain_the_texts_of_attributes(text, parts):
     (found,) = stream_of(f"@sink(type='inMemory', topic='{text}')").sinks
     assert found.options[0].templates == (TemplatePlan(parts),)
+
+
+@pytest.mark.parametrize("text", ["k", " k "])
+def test_the_name_of_an_attribute_is_its_value(text):
+    (found,) = stream_of(f"@sink(type='inMemory', topic='{text}')").sinks
+    assert found.options[0].templates == (TemplatePlan((0,), is_value=True),)
+
+
+@pytest.mark.parametrize("text", ["{{ k }}", "{{K}}", "{{}}"])
+def test_a_placeholder_without_attribute_is_refused(text):
+    with pytest.raises(AttributeNotExistError, match="template"):
+        stream_of(f"@sink(type='inMemory', topic='{text}')")
 
 
 def test_attributes_by_position_and_by_name():
@@ -115,8 +131,8 @@ def test_destinations_with_different_options_have_separate_clients():
             "invalid 'on.error' of @sink: 'RETRY'",
             "use one of LOG, WAIT, STREAM, STORE",
         ),
-        ("@sink(type='log', @map(x='y'))", "E315", "@map requires the element 'type'", "registered: passThrough"),
-        ("@sink(type='log', @map(type='json'))", "E301", "unknown sink mapper 'json'", "registered: passThrough"),
+        ("@sink(type='log', @map(x='y'))", "E315", "@map requires the element 'type'", "registered: json, passThrough"),
+        ("@sink(type='log', @map(type='jason'))", "E301", "unknown sink mapper 'jason'", "did you mean 'json'?"),
         (
             "@sink(type='log', @map(type='passThrough', @payload('a', 'b')))",
             "E315",

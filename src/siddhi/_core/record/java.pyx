@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, STRING, CellC, EventC, Layout
+from siddhi.errors import shown
 
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** end, PyObject* overflow_exception) except? -1.0
@@ -294,6 +295,42 @@ def exact_number(text):
     mantissa, power = text.lower().split("p")
     whole, _, fraction = mantissa.partition(".")
     return Fraction(int(whole + fraction, 16)) * Fraction(2) ** (int(power) - 4 * len(fraction))
+
+
+def value_of(str text not None, int code):
+    """Return the value of an attribute that a text stands for, by Java's grammar of numbers.
+
+    Any text is a string, an object or a bool: ``true`` in any case is true, every other text is false.
+
+    Args:
+        text: the text; blanks around it are allowed for floating-point numbers only.
+        code: the attribute's type code.
+
+    Raises:
+        ValueError: the text is not a number of the type, or out of its range.
+    """
+    cdef int32_t integer
+    cdef int64_t long_integer
+    cdef float single
+    cdef double real
+    if code == INT:
+        if parse_int(text, &integer):
+            return integer
+    elif code == LONG:
+        if parse_long(text, &long_integer):
+            return long_integer
+    elif code == FLOAT:
+        if parse_float(text, &single):
+            return single
+    elif code == DOUBLE:
+        if parse_double(text, &real):
+            return real
+    elif code == BOOL:
+        return text.lower() == "true"
+    else:
+        return text
+    names = {INT: "an int", LONG: "a long", FLOAT: "a float", DOUBLE: "a double"}
+    raise ValueError(f"{shown(text)} is not {names[code]}")
 
 
 # --- Numbers and objects as Java prints them.

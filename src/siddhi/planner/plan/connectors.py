@@ -49,9 +49,13 @@ class StoreErrorAction(Enum):
 
 @frozen
 class TemplatePlan:
-    """A template: texts, and positions of the attributes between them."""
+    """A template: texts, and positions of the attributes between them.
+
+    ``is_value``: the template is an attribute's value itself, not its text.
+    """
 
     parts: tuple[str | int, ...]
+    is_value: bool = False
 
     @property
     def is_static(self) -> bool:

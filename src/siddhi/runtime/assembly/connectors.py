@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from siddhi._core.record.java import text_of
+from siddhi._core.record.java import text_of, value_of
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.stream.callback import StreamCallback
 from siddhi._core.stream.junction import StreamJunction
@@ -20,7 +20,14 @@ from siddhi.io.options import DynamicOptions, Option, OptionHolder, Template
 from siddhi.io.sink import Sink
 from siddhi.io.source import AttributeMapping
 from siddhi.persistence.error_store import ErrorOccurrence
-from siddhi.planner.plan.connectors import DistributionPlan, OptionPlan, SinkErrorAction, SinkPlan, SourcePlan
+from siddhi.planner.plan.connectors import (
+    DistributionPlan,
+    OptionPlan,
+    SinkErrorAction,
+    SinkPlan,
+    SourcePlan,
+    TemplatePlan,
+)
 from siddhi.planner.plan.nodes import StreamPlan
 from siddhi.runtime.assembly.types import type_code
 from siddhi.runtime.connectors.distributed import DistributedSink
@@ -65,7 +72,9 @@ def build_source(
         input_,
         lambda: context.now,
         [
-            TransportMapping(mapping.transport, mapping.position, _READERS[stream.attributes[mapping.position].type])
+            TransportMapping(
+                mapping.transport, mapping.position, _transport_reader(stream.attributes[mapping.position].type)
+            )
             for mapping in plan.mappings
             if mapping.transport is not None
         ],
@@ -121,7 +130,7 @@ def build_sink(
     _check_payload_types(
         plan.mapper, mapper.output_event_classes, plan.sink, sink.supported_input_event_classes, plan.span
     )
-    payloads = {key: _template(template.parts, about) for key, template in plan.payloads}
+    payloads = {key: _template(template, about) for key, template in plan.payloads}
     mapper_options = _holder(plan.mapper, plan.mapper_options, about)
     _init(plan.mapper, plan.span, mapper.init, mapper_options, payloads, about)
     runtime = SinkRuntime(
@@ -182,6 +191,7 @@ def _context_of(stream: StreamPlan, context: AppContext) -> ConnectorContext:
         stream=stream.id,
         attributes=tuple((attribute.name, attribute.type) for attribute in stream.attributes),
         texts=tuple(partial(_text, type_code(attribute.type)) for attribute in stream.attributes),
+        readers=tuple(partial(_value, type_code(attribute.type)) for attribute in stream.attributes),
         now=lambda: context.now,
         is_processing=lambda: context.lock.is_mine,
     )
@@ -191,18 +201,19 @@ def _text(code: int, value: object) -> str:
     return text_of(value, code)
 
 
+def _value(code: int, text: str) -> object:
+    return value_of(text, code)
+
+
 def _holder(metadata: ConnectorMetadata, options: Iterable[OptionPlan], about: ConnectorContext) -> OptionHolder:
     return OptionHolder(
         f"{metadata.title} '{metadata.full_name}'",
-        [
-            Option(option.name, tuple(_template(template.parts, about) for template in option.templates))
-            for option in options
-        ],
+        [Option(option.name, tuple(_template(template, about) for template in option.templates)) for option in options],
     )
 
 
-def _template(parts: tuple[str | int, ...], about: ConnectorContext) -> Template:
-    return Template(parts, about.texts)
+def _template(plan: TemplatePlan, about: ConnectorContext) -> Template:
+    return Template(plan.parts, about.texts, is_value=plan.is_value)
 
 
 def _init(metadata: ConnectorMetadata, span: Span | None, init: Callable[..., object], *arguments: object) -> None:
@@ -239,16 +250,18 @@ def _names(classes: tuple[type, ...]) -> str:
     return " or ".join(class_.__name__ for class_ in classes)
 
 
-def _read_bool(text: str) -> bool:
-    return text.strip().lower() == "true"
+def _transport_reader(type_: AttributeType) -> Callable[[object], object]:
+    """Return the conversion of a transport property: a text is parsed; another value must have the attribute's type."""
+    code = type_code(type_)
+
+    def read(value: object) -> object:
+        if isinstance(value, str):
+            return value_of(value, code)
+        if type_ is AttributeType.STRING and value is not None:
+            return text_of(value, _CODE_OF_OBJECT)
+        return value
+
+    return read
 
 
-_READERS: dict[AttributeType, Callable[[str], Any]] = {
-    AttributeType.STRING: str,
-    AttributeType.INT: int,
-    AttributeType.LONG: int,
-    AttributeType.FLOAT: float,
-    AttributeType.DOUBLE: float,
-    AttributeType.BOOL: _read_bool,
-    AttributeType.OBJECT: str,
-}
+_CODE_OF_OBJECT = type_code(AttributeType.OBJECT)

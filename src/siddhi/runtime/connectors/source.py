@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from siddhi._frozen import frozen
-from siddhi.errors import ConnectionUnavailableError, NotRunningError
+from siddhi.errors import ConnectionUnavailableError, MappingFailedError, NotRunningError
 from siddhi.event import Event
 from siddhi.io.source import Source, SourceMapper
 from siddhi.repeats import Repeats
@@ -28,11 +29,11 @@ class EventInput(Protocol):
 
 @frozen
 class TransportMapping:
-    """The attribute at ``position`` gets the transport property ``name``; ``convert`` parses its text."""
+    """The attribute at ``position`` gets the transport property ``name``, converted to the attribute's type."""
 
     name: str
     position: int
-    convert: Callable[[str], object]
+    convert: Callable[[object], object]
 
 
 class SourceRuntime:
@@ -69,6 +70,7 @@ class SourceRuntime:
         self._input = input_
         self._now = now
         self._transport = tuple(transport)
+        self._positions = tuple(mapping.position for mapping in self._transport)
         self._connection = Connection(source, label, retries, disconnects_first=True)
         self._repeats = Repeats()
         source.callback = self
@@ -116,14 +118,37 @@ class SourceRuntime:
             note = self._repeats.note(f"{self._label}: payloads while the app is not running")
             if note is not None:
                 logger.error("%s: the app is not running; dropped: %r%s", self._label, payload, note)
-        except Exception as error:
-            kept = "stored" if self._store(error, payload, given) else "dropped"
-            note = self._repeats.note(f"{self._label}: {type(error).__name__}, {kept}")
-            if note is not None:
-                logger.error("%s: %s; %s: %r%s", self._label, error, kept, payload, note, exc_info=error)
+        except Exception as error:  # noqa: BLE001 - stored, or logged and dropped
+            self.failed(error, payload, given)
 
-    def map(self, payload: object, given: tuple[object, ...]) -> None:
+    def failed(self, error: Exception, payload: object, given: tuple[object, ...]) -> None:
+        """Save a payload that can't be mapped in the error store, or log and drop it."""
+        kept = "stored" if self._store(error, payload, given) else "dropped"
+        note = self._repeats.note(f"{self._label}: {type(error).__name__}, {kept}")
+        if note is not None:
+            cause = None if isinstance(error, MappingFailedError) else error
+            logger.error("%s: %s; %s: %r%s", self._label, error, kept, payload, note, exc_info=cause)
+
+    def replay(self, payload: object, given: tuple[object, ...]) -> None:
+        """Map a payload again, and raise its errors.
+
+        Raises:
+            Exception: as :meth:`map`, or a part of the payload can't be mapped; its other parts are sent.
+        """
+        errors: list[Exception] = []
+        self.map(payload, given, lambda error, _: errors.append(error))
+        if errors:
+            raise errors[0]
+
+    def map(
+        self, payload: object, given: tuple[object, ...], failed: Callable[[Exception, object], None] | None = None
+    ) -> None:
         """Map a payload with its transport properties, and send its events.
+
+        Args:
+            payload: the payload.
+            given: values of the transport properties; empty: all are null.
+            failed: handles a part of the payload that can't be mapped; None: it is stored, or logged and dropped.
 
         Raises:
             NotRunningError: the app is not running.
@@ -138,35 +163,61 @@ class SourceRuntime:
         if None in given and not self._mapper.allow_null_in_transport_properties:
             missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
             raise ValueError(f"missing transport properties: {', '.join(missing)}")
-        self._mapper.map(payload, _Filler(self, given))
+        if failed is None:
+            failed = partial(self._failed_part, given)
+        values = [mapping.convert(value) for mapping, value in zip(self._transport, given, strict=True)]
+        self._mapper.map(payload, _Filler(self._input, self._now, self._positions, values, failed))
 
-    def send(self, events: Sequence[Event], *, chunk: bool) -> None:
-        """Send mapped events; events without timestamp get the app's time."""
-        stamped = [Event(self._now(), event.data) if event.timestamp == -1 else event for event in events]
-        if chunk:
-            self._input.send_events(stamped)
-        else:
-            self._input.send(stamped[0])
-
-    def filled(self, event: Event, properties: tuple[object, ...]) -> Event:
-        """Return the event with its transport properties filled in."""
-        if not self._transport:
-            return event
-        data = list(event.data)
-        for mapping, value in zip(self._transport, properties, strict=True):
-            data[mapping.position] = mapping.convert(value) if isinstance(value, str) else value
-        return Event(event.timestamp, data)
+    def _failed_part(self, given: tuple[object, ...], error: Exception, part: object) -> None:
+        self.failed(error, part, given)
 
 
 class _Filler:
-    """Listener of a mapper: fills transport properties into the events of one payload and sends them."""
+    """Receives the events of one payload: fills transport properties in, and sends the events into the stream."""
 
-    def __init__(self, runtime: SourceRuntime, properties: tuple[object, ...]) -> None:
-        self._runtime = runtime
-        self._properties = properties
+    __slots__ = ("_input", "_now", "_positions", "_values", "fail")
+
+    def __init__(
+        self,
+        input_: EventInput,
+        now: Callable[[], int],
+        positions: Sequence[int],
+        values: Sequence[object],
+        fail: Callable[[Exception, object], None],
+    ) -> None:
+        self._input = input_
+        self._now = now
+        self._positions = positions
+        self._values = values
+        self.fail = fail
 
     def send_event(self, event: Event) -> None:
-        self._runtime.send([self._runtime.filled(event, self._properties)], chunk=False)
+        self._input.send(self._filled(event))
 
     def send_events(self, events: Sequence[Event]) -> None:
-        self._runtime.send([self._runtime.filled(event, self._properties) for event in events], chunk=True)
+        if events:
+            self._input.send_events([self._filled(event) for event in events])
+
+    def send_row(self, row: tuple[object, ...]) -> None:
+        self._input.send(Event(self._now(), self._row(row)))
+
+    def send_rows(self, rows: Sequence[tuple[object, ...]]) -> None:
+        if rows:
+            now = self._now()
+            if self._positions:
+                rows = [self._row(row) for row in rows]
+            self._input.send_events([Event(now, row) for row in rows])
+
+    def _filled(self, event: Event) -> Event:
+        if event.timestamp != -1 and not self._positions:
+            return event
+        time = self._now() if event.timestamp == -1 else event.timestamp
+        return Event(time, self._row(event.data))
+
+    def _row(self, row: Sequence[object]) -> tuple[object, ...]:
+        if not self._positions:
+            return tuple(row)
+        data = list(row)
+        for position, value in zip(self._positions, self._values, strict=True):
+            data[position] = value
+        return tuple(data)

@@ -95,7 +95,7 @@ def _of_source(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callab
             raise ValueError(f"the error store could not save the payload of entry {entry.id}: pass one as payload=...")
     if any(isinstance(value, UnkeptValue) for value in entry.transport_properties):
         raise ValueError(f"the error store could not save the transport properties of entry {entry.id}")
-    return lambda: sources[entry.connector].map(payload, entry.transport_properties)
+    return lambda: sources[entry.connector].replay(payload, entry.transport_properties)
 
 
 def _of_table(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callable[[], None]:
