@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from siddhi.io.broker import InMemoryBroker
 from siddhi.io.connector import Connector, ConnectorContext
 from siddhi.io.options import DynamicOptions, Option, OptionHolder, Template
@@ -15,7 +17,11 @@ from siddhi.io.source import (
     SourceMapper,
 )
 
+if TYPE_CHECKING:
+    from siddhi.io.async_source import AsyncSource, ReplayableSource
+
 __all__ = [
+    "AsyncSource",
     "AttributeMapping",
     "ConnectionCallback",
     "Connector",
@@ -26,6 +32,7 @@ __all__ = [
     "InputEventHandler",
     "Option",
     "OptionHolder",
+    "ReplayableSource",
     "Sink",
     "SinkListener",
     "SinkMapper",
@@ -34,3 +41,12 @@ __all__ = [
     "SourceMapper",
     "Template",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load the asynchronous connectors at their first use: they import asyncio."""
+    if name in ("AsyncSource", "ReplayableSource"):
+        from siddhi.io import async_source
+
+        return getattr(async_source, name)
+    raise AttributeError(f"module 'siddhi.io' has no attribute '{name}'")

@@ -10,6 +10,10 @@ from siddhi.types import AttributeType
 __all__ = ["Connector", "ConnectorContext"]
 
 
+def _no_worker(task: Callable[[], None]) -> None:  # noqa: ARG001 - the signature of a worker
+    raise RuntimeError("the connector does not belong to an app")
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectorContext:
     """App and stream of a connector or mapper.
@@ -19,6 +23,7 @@ class ConnectorContext:
         stream: name of the stream.
         attributes: names and types of the stream's attributes.
         texts: functions that format the values of each attribute as text.
+        run_in_worker: runs a function in the app's thread for asynchronous connectors, after those before it.
         readers: functions that convert a text to a value of each attribute, by the grammar of Java; they raise ValueError.
         now: the app's clock in ms.
         is_processing: whether the calling thread is processing an event of the app; it must not be blocked then, since that
@@ -34,6 +39,7 @@ class ConnectorContext:
     is_processing: Callable[[], bool]
     config: Mapping[str, str] = field(default_factory=dict)
     readers: tuple[Callable[[str], object], ...] = ()
+    run_in_worker: Callable[[Callable[[], None]], None] = _no_worker
 
 
 class Connector:

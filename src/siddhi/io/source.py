@@ -31,8 +31,8 @@ class ConnectionCallback(Protocol):
 class SourceEventListener(Protocol):
     """Receives the payloads of a source, in the calling thread."""
 
-    def on_event(self, payload: object, transport_properties: Sequence[object] | None = None) -> None:
-        """Map a payload and send the events.
+    def on_event(self, payload: object, transport_properties: Sequence[object] | None = None) -> bool:
+        """Map a payload and send the events. Return whether all of it was mapped and accepted by the stream.
 
         Args:
             payload: the payload; None is dropped.

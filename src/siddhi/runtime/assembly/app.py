@@ -56,6 +56,7 @@ from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.connectors.retry import RetryScheduler, ThreadedRetries
 from siddhi.runtime.connectors.service import Connectors
+from siddhi.runtime.connectors.worker import Worker
 from siddhi.runtime.errors.faults import FaultHandling
 
 if TYPE_CHECKING:
@@ -287,16 +288,17 @@ class Assembly:
             # Imported only if there is a connector: most apps have none.
             from siddhi.runtime.assembly.connectors import build_sink, build_source
 
+        worker = Worker(f"siddhi-{self.context.name}-connectors")
         for stream in connected:
             # Sources have handlers of their own: those of users survive a restart of the app, its sources do not.
             handler = self.new_input_handler(stream.id)
             junction = self.junctions[stream.id]
             sources[stream.id] = [
-                build_source(plan, number, stream, self.context, handler, self.faults, retries)
+                build_source(plan, number, stream, self.context, worker, handler, self.faults, retries)
                 for number, plan in enumerate(stream.sources)
             ]
             built = [
-                build_sink(plan, number, stream, self.context, junction, self.faults, retries)
+                build_sink(plan, number, stream, self.context, worker, junction, self.faults, retries)
                 for number, plan in enumerate(stream.sinks)
             ]
             for _, receiver in built:
@@ -304,7 +306,7 @@ class Assembly:
             sinks[stream.id] = [sink for sink, _ in built]
         stores = {id_: table.runtime for id_, table in self.tables.stores.items()}
         context = self.context
-        return Connectors(sources, sinks, stores, lambda: context.lock.is_mine)
+        return Connectors(sources, sinks, stores, lambda: context.lock.is_mine, worker)
 
     def _connect_faults(self) -> None:
         for stream in self.plan.streams.values():

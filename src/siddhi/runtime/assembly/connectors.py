@@ -34,6 +34,7 @@ from siddhi.runtime.connectors.distributed import DistributedSink
 from siddhi.runtime.connectors.retry import RetryScheduler
 from siddhi.runtime.connectors.sink import OnError, SinkRuntime
 from siddhi.runtime.connectors.source import EventInput, SourceRuntime, TransportMapping
+from siddhi.runtime.connectors.worker import Worker
 from siddhi.runtime.errors.faults import FaultHandling
 from siddhi.types import AttributeType
 
@@ -51,6 +52,7 @@ def build_source(
     number: int,
     stream: StreamPlan,
     context: AppContext,
+    worker: Worker,
     input_: EventInput,
     faults: FaultHandling,
     retries: RetryScheduler,
@@ -64,7 +66,7 @@ def build_source(
     _check_payload_types(
         plan.source, source.output_event_classes, plan.mapper, mapper.supported_input_event_classes, plan.span
     )
-    about = _context_of(stream, context)
+    about = _context_of(stream, context, worker)
     runtime = SourceRuntime(
         source,
         mapper,
@@ -106,6 +108,7 @@ def build_sink(
     number: int,
     stream: StreamPlan,
     context: AppContext,
+    worker: Worker,
     junction: StreamJunction,
     faults: FaultHandling,
     retries: RetryScheduler,
@@ -115,7 +118,7 @@ def build_sink(
     Raises:
         SiddhiAppError: as :func:`build_source`.
     """
-    about = _context_of(stream, context)
+    about = _context_of(stream, context, worker)
     label = f"app '{context.name}', sink '{plan.sink.full_name}' of stream '{stream.id}'"
     if plan.on_error is SinkErrorAction.STORE and not faults.has_store:
         logger.error(
@@ -185,7 +188,7 @@ def _fault_of(junction: StreamJunction) -> Callable[[Exception, Sequence[Event]]
     return handle
 
 
-def _context_of(stream: StreamPlan, context: AppContext) -> ConnectorContext:
+def _context_of(stream: StreamPlan, context: AppContext, worker: Worker) -> ConnectorContext:
     return ConnectorContext(
         app=context.name,
         stream=stream.id,
@@ -194,6 +197,7 @@ def _context_of(stream: StreamPlan, context: AppContext) -> ConnectorContext:
         readers=tuple(partial(_value, type_code(attribute.type)) for attribute in stream.attributes),
         now=lambda: context.now,
         is_processing=lambda: context.lock.is_mine,
+        run_in_worker=worker.submit,
     )
 
 

@@ -43,6 +43,7 @@ class Connection:
         self._backoff = Backoff()
         self._guard = threading.Lock()
         self._trying = False
+        self._lost_again = False  # the connection was lost before the attempt that made it had ended
         self._stopped = False
         self._cancel_retry: Callable[[], None] | None = None
         self.connected = False
@@ -79,14 +80,34 @@ class Connection:
                 self._trying = False
             raise
         with self._guard:
+            lost, self._lost_again = self._lost_again, False
             self._trying = False
-            self.connected = not self._stopped
+            self.connected = not (self._stopped or lost)
             self._cancel_retry = None
-        self._backoff.reset()
-        if not self.connected:
+        if lost or not self.connected:
             self._connector.disconnect()
-        elif self._on_change is not None:
+        if lost:
+            raise ConnectionUnavailableError("the connection was lost at once")
+        self._backoff.reset()
+        if self.connected and self._on_change is not None:
             self._on_change(True)
+
+    def reconnect(self) -> None:
+        """Disconnect and connect again: the connection is lost.
+
+        Raises:
+            Exception: as :meth:`connect_with_retry`.
+        """
+        with self._guard:
+            if self._stopped:
+                return
+            if self._trying:
+                self._lost_again = True
+                return
+            self._trying = True
+        self.lost()
+        self._connector.disconnect()
+        self._attempt()
 
     def lost(self) -> None:
         """Record that the connection is lost."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter
 from siddhi.io.connector import Connector
 from siddhi.runtime.connectors.pauses import SourcePauses
+from siddhi.runtime.connectors.worker import Worker
 
 if TYPE_CHECKING:
     from siddhi.runtime.connectors.sink import SinkRuntime
@@ -26,6 +27,7 @@ class Connectors:
         sinks: by stream.
         stores: by table.
         is_inside: whether the calling thread is processing an event of the app.
+        worker: runs the tasks of asynchronous connectors.
     """
 
     def __init__(
@@ -34,7 +36,9 @@ class Connectors:
         sinks: Mapping[str, Sequence[SinkRuntime]],
         stores: Mapping[str, StoreRuntime],
         is_inside: Callable[[], bool],
+        worker: Worker,
     ) -> None:
+        self._worker = worker
         self.sources = dict(sources)
         self.sinks = dict(sinks)
         self.stores = dict(stores)
@@ -72,6 +76,7 @@ class Connectors:
             store.release()
         for source in self._all_sources():
             source.stop()
+        self._worker.stop()
 
     def stop_sinks(self) -> None:
         """Disconnect sinks and stores for good."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Protocol
 
 from siddhi._frozen import frozen
@@ -102,24 +101,34 @@ class SourceRuntime:
     def on_error(self, error: ConnectionUnavailableError) -> None:
         """Reconnect: the source lost its connection."""
         logger.error("%s: %s; reconnecting", self._label, error)
-        self._connection.lost()
-        self.source.disconnect()
-        self._connection.connect_with_retry()
+        self._connection.reconnect()
 
-    def on_event(self, payload: object, transport_properties: Sequence[object] | None = None) -> None:
-        """Map a payload and send its events. One that can't be mapped is logged and dropped: the source keeps running."""
+    def on_event(self, payload: object, transport_properties: Sequence[object] | None = None) -> bool:
+        """Map a payload and send its events; a part that can't be mapped is stored, or logged and dropped.
+
+        Returns:
+            Whether all of it was mapped, and its events were sent.
+        """
         self.received += 1
         if payload is None:
-            return
+            return True
         given = tuple(transport_properties or ())
+        errors: list[Exception] = []
+
+        def failed(error: Exception, part: object) -> None:
+            errors.append(error)
+            self.failed(error, part, given)
+
         try:
-            self.map(payload, given)
-        except NotRunningError:
+            self.map(payload, given, failed)
+        except NotRunningError as error:
+            errors.append(error)
             note = self._repeats.note(f"{self._label}: payloads while the app is not running")
             if note is not None:
                 logger.error("%s: the app is not running; dropped: %r%s", self._label, payload, note)
         except Exception as error:  # noqa: BLE001 - stored, or logged and dropped
-            self.failed(error, payload, given)
+            failed(error, payload)
+        return not errors
 
     def failed(self, error: Exception, payload: object, given: tuple[object, ...]) -> None:
         """Save a payload that can't be mapped in the error store, or log and drop it."""
@@ -140,15 +149,13 @@ class SourceRuntime:
         if errors:
             raise errors[0]
 
-    def map(
-        self, payload: object, given: tuple[object, ...], failed: Callable[[Exception, object], None] | None = None
-    ) -> None:
+    def map(self, payload: object, given: tuple[object, ...], failed: Callable[[Exception, object], None]) -> None:
         """Map a payload with its transport properties, and send its events.
 
         Args:
             payload: the payload.
             given: values of the transport properties; empty: all are null.
-            failed: handles a part of the payload that can't be mapped; None: it is stored, or logged and dropped.
+            failed: handles a part of the payload that can't be mapped.
 
         Raises:
             NotRunningError: the app is not running.
@@ -163,13 +170,8 @@ class SourceRuntime:
         if None in given and not self._mapper.allow_null_in_transport_properties:
             missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
             raise ValueError(f"missing transport properties: {', '.join(missing)}")
-        if failed is None:
-            failed = partial(self._failed_part, given)
         values = [mapping.convert(value) for mapping, value in zip(self._transport, given, strict=True)]
         self._mapper.map(payload, _Filler(self._input, self._now, self._positions, values, failed))
-
-    def _failed_part(self, given: tuple[object, ...], error: Exception, part: object) -> None:
-        self.failed(error, part, given)
 
 
 class _Filler:

@@ -1,0 +1,315 @@
+"""Base of sources that are coroutines on the event loop of the connectors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from typing import cast
+
+from siddhi.errors import ConnectionUnavailableError
+from siddhi.io.connector import ConnectorContext
+from siddhi.io.event_loop import LoopUse
+from siddhi.io.options import OptionHolder
+from siddhi.io.source import Source, SourceEventListener
+
+__all__ = ["AsyncSource", "ReplayableSource"]
+
+logger = logging.getLogger("siddhi")
+
+DRAIN_SECONDS = 10.0
+"""Maximum time that a disconnect waits for the accepted payloads to be processed."""
+_MOST_AT_ONCE = 256
+"""Number of payloads after which other sources of the app take their turn."""
+
+
+class _Connection:
+    """One connection of a source: counts the payloads that it delivered and that are not processed yet."""
+
+    def __init__(self, size: int) -> None:
+        self.use = LoopUse()
+        self.is_closing = False
+        self._free = size
+        self._freed = asyncio.Event()
+
+    async def accept(self) -> None:
+        """Wait until one more payload can be accepted, and count it. On the event loop only."""
+        while not self._free:
+            self._freed.clear()
+            await self._freed.wait()
+        self._free -= 1
+
+    def finish(self, done: Sequence[tuple[_Delivery, bool]]) -> None:
+        """Forget payloads, processed or not, and notify those who wait for them. In any thread."""
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            self.use.loop.call_soon_threadsafe(self._finish, done)
+
+    def _finish(self, done: Sequence[tuple[_Delivery, bool]]) -> None:
+        self._free += len(done)
+        self._freed.set()
+        for delivery, succeeded in done:
+            if delivery.processed is not None and not delivery.processed.done():
+                delivery.processed.set_result(succeeded)
+
+
+@dataclass(slots=True, eq=False)
+class _Delivery:
+    """A payload on its way into the app."""
+
+    connection: _Connection
+    payload: object
+    properties: Sequence[object] | None
+    position: object
+    processed: asyncio.Future[bool] | None = None
+
+
+class AsyncSource(Source):
+    """A source that receives in a coroutine.
+
+    The app processes the payloads in a thread of its own, in their order; the event loop goes on meanwhile. At most
+    ``buffer_size`` payloads wait: then :meth:`put` and :meth:`deliver` wait, and the source stops reading.
+
+    Subclasses implement :meth:`open`, :meth:`receive` and :meth:`close`, and call ``super().init`` in their ``init``.
+
+    Attributes:
+        buffer_size: number of payloads that may wait.
+        listener: receiver of the payloads.
+        context: the app and the stream.
+    """
+
+    buffer_size: int = 1000
+    listener: SourceEventListener
+    context: ConnectorContext
+
+    def init(
+        self,
+        listener: SourceEventListener,
+        options: OptionHolder,
+        transport_properties: tuple[str, ...],
+        context: ConnectorContext,
+    ) -> None:
+        self.listener = listener
+        self.context = context
+        self._waiting: deque[_Delivery] = deque()
+        self._changed = threading.Condition()
+        self._scheduled = False
+        self._thread: int | None = None  # the thread that is processing payloads
+        self._connection: _Connection | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    # --- to be implemented
+
+    async def open(self) -> None:
+        """Connect.
+
+        Raises:
+            ConnectionUnavailableError, OSError: it can't be reached now; the app retries. After any other exception the app
+                does not start.
+        """
+
+    async def receive(self) -> None:
+        """Receive payloads, and :meth:`put` or :meth:`deliver` each, until the task is cancelled.
+
+        Raises:
+            Exception: the connection is lost; the app reconnects.
+        """
+
+    async def close(self) -> None:
+        """Undo :meth:`open`; also called after a failed one."""
+
+    # --- for subclasses
+
+    async def put(self, payload: object, properties: Sequence[object] | None = None, position: object = None) -> None:
+        """Hand a payload to the app, as soon as there is room.
+
+        Args:
+            payload: the payload.
+            properties: its transport properties, in the order of the names passed to ``init``.
+            position: see :class:`ReplayableSource`.
+        """
+        await self._accept(_Delivery(self._connected(), payload, properties, position))
+
+    async def deliver(
+        self, payload: object, properties: Sequence[object] | None = None, position: object = None
+    ) -> bool:
+        """Hand a payload to the app, and wait until it is processed; arguments as for :meth:`put`.
+
+        Returns:
+            Whether its events were processed. False: it can't be mapped, or the source was disconnected before.
+        """
+        processed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        await self._accept(_Delivery(self._connected(), payload, properties, position, processed))
+        return await processed
+
+    def _connected(self) -> _Connection:
+        if self._connection is None:
+            raise ConnectionUnavailableError("the source is not connected")
+        return self._connection
+
+    async def _accept(self, delivery: _Delivery) -> None:
+        await delivery.connection.accept()
+        with self._changed:
+            self._waiting.append(delivery)
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if self._waiting and not self._scheduled and not self.is_paused:
+            self._scheduled = True
+            self.context.run_in_worker(self._process_waiting)
+
+    def _process_waiting(self) -> None:
+        done: list[tuple[_Delivery, bool]] = []
+        try:
+            while len(done) < _MOST_AT_ONCE:
+                with self._changed:
+                    if self.is_paused or not self._waiting:
+                        break
+                    self._thread = threading.get_ident()
+                    delivery = self._waiting.popleft()
+                succeeded = False
+                try:
+                    succeeded = self.listener.on_event(delivery.payload, delivery.properties)
+                    self._processed(delivery.position)
+                finally:
+                    done.append((delivery, succeeded))
+                    with self._changed:
+                        self._thread = None
+                        self._changed.notify_all()
+        finally:
+            with self._changed:
+                self._scheduled = False
+                self._schedule()
+            for connection, group in groupby(done, key=lambda one: one[0].connection):
+                connection.finish(list(group))
+
+    def _processed(self, position: object) -> None:
+        """Record that the payload at a position is processed."""
+
+    def _drop_waiting(self) -> int:
+        with self._changed:
+            dropped = [(delivery, False) for delivery in self._waiting]
+            self._waiting.clear()
+        for connection, group in groupby(dropped, key=lambda one: one[0].connection):
+            connection.finish(list(group))
+        return len(dropped)
+
+    # --- called by the app
+
+    def connect(self) -> None:
+        connection = _Connection(self.buffer_size)
+        self._connection = connection
+        try:
+            connection.use.run(self._open())
+        except BaseException as error:
+            self._connection = None
+            connection.use.release()
+            if isinstance(error, OSError):
+                raise ConnectionUnavailableError(f"{type(error).__name__}: {error}") from error
+            raise
+
+    async def _open(self) -> None:
+        try:
+            await self.open()
+        except BaseException:
+            await self.close()
+            raise
+        self._task = asyncio.get_running_loop().create_task(self._receive())
+
+    async def _receive(self) -> None:
+        try:
+            await self.receive()
+        except Exception as error:  # noqa: BLE001 - every failure of a connection leads to the next attempt
+            if not isinstance(error, ConnectionUnavailableError):
+                error = ConnectionUnavailableError(f"{type(error).__name__}: {error}")
+            # Reconnecting blocks its thread, and can end the event loop.
+            threading.Thread(target=self.callback.on_error, args=(error,), name="siddhi-reconnect", daemon=True).start()
+
+    def disconnect(self) -> None:
+        """Stop receiving, let the accepted payloads be processed, and close the connection."""
+        with self._changed:
+            connection = self._connection
+            if connection is None or connection.is_closing:
+                return
+            connection.is_closing = True
+        try:
+            connection.use.run(self._stop_receiving())
+            self._drain()
+            if dropped := self._drop_waiting():
+                logger.error(
+                    "app '%s', source of stream '%s': %d payloads were not processed before it was disconnected",
+                    self.context.app,
+                    self.context.stream,
+                    dropped,
+                )
+            connection.use.run(self.close())
+        finally:
+            self._connection = None
+            connection.use.release()
+
+    async def _stop_receiving(self) -> None:
+        task, self._task = self._task, None
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _drain(self) -> None:
+        if self.context.is_processing():
+            return  # the payloads wait for this thread
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._thread is None and (self.is_paused or not self._waiting), timeout=DRAIN_SECONDS
+            )
+
+    def pause(self) -> None:
+        """Process no payload until :meth:`resume`; wait for the end of the current one."""
+        with self._changed:
+            self.is_paused = True
+            if self._thread not in (None, threading.get_ident()) and not self.context.is_processing():
+                self._changed.wait_for(lambda: self._thread is None)
+
+    def resume(self) -> None:
+        with self._changed:
+            self.is_paused = False
+            self._schedule()
+
+
+class ReplayableSource(AsyncSource):
+    """A source that can receive again from a position, such as an offset: positions are part of snapshots.
+
+    Subclasses pass positions to :meth:`put` and :meth:`deliver`, receive from :attr:`position` on in :meth:`open`, and may
+    implement :meth:`seek`.
+
+    Attributes:
+        position: position of the last processed payload, made of numbers, texts, lists and dicts; None: none.
+    """
+
+    position: object = None
+
+    async def seek(self) -> None:
+        """Receive from :attr:`position` on: it was restored while the source is connected. The default connects again."""
+        await self.close()
+        await self.open()
+
+    def _processed(self, position: object) -> None:
+        if position is not None:
+            self.position = position
+
+    def snapshot(self) -> object:
+        return [self.position]  # also without a position: then a restore receives from the start
+
+    def restore(self, state: object) -> None:
+        """Set the position; payloads that wait are dropped, since they are received again."""
+        (self.position,) = cast("list[object]", state)
+        self._drop_waiting()
+        if self._connection is not None:
+            self._connection.use.run(self._seek())
+
+    async def _seek(self) -> None:
+        await self._stop_receiving()
+        await self.seek()
+        self._task = asyncio.get_running_loop().create_task(self._receive())
