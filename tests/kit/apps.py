@@ -163,6 +163,12 @@ CLOCKLESS_WINDOWS = [
     "lengthBatch(3)",
     "lengthBatch(3, true)",
     "externalTime(l, 400)",
+    "externalTimeBatch(l, 400)",
+    "sort(2, i)",
+    "frequent(2, t)",
+    "lossyFrequent(0.3, 0.1, t)",
+    "expression('count() <= 3')",
+    "expressionBatch('count() <= 3')",
 ]
 CHUNK_WINDOWS = ["batch()", "batch(2)"]
 CLOCK_WINDOWS = [
@@ -172,6 +178,10 @@ CLOCK_WINDOWS = [
     "timeBatch(700, 100)",
     "timeBatch(600, 0, true)",
     "delay(350)",
+    "timeLength(400, 3)",
+    "session(300)",
+    "session(300, t)",
+    "cron('*/2 * * * * ?')",
 ]
 RATES = [
     "all every 500 milliseconds",

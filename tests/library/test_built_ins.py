@@ -16,8 +16,11 @@ from siddhi.extension import (
     builtin_registry,
 )
 from siddhi.library import built_in
+from siddhi.library.windows import WINDOWS
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
+from tests.kit.apps import CHUNK_WINDOWS, CLOCK_WINDOWS, CLOCKLESS_WINDOWS
+from tests.oracles.windows import ATTRIBUTE_TWINS, TWINS
 
 NAMES = {
     FunctionMetadata: (
@@ -33,6 +36,15 @@ NAMES = {
         "lossyFrequent session sort time timeBatch timeLength"
     ),
 }
+
+
+def test_every_window_has_a_model_in_plain_python() -> None:
+    assert {call.partition("(")[0] for call in (*TWINS, *ATTRIBUTE_TWINS)} == {window.name for window in WINDOWS}
+
+
+def test_random_apps_use_every_window() -> None:
+    calls = (*CLOCKLESS_WINDOWS, *CHUNK_WINDOWS, *CLOCK_WINDOWS)
+    assert {call.partition("(")[0] for call in calls} == {window.name for window in WINDOWS}
 
 
 @pytest.mark.parametrize("kind", NAMES, ids=lambda kind: kind.title)

@@ -163,7 +163,13 @@ class StreamProcessorMetadata(StreamFunctionMetadata):
 class WindowMetadata(ExtensionMetadata):
     """A window. A Python implementation is a class like that of a stream processor, optionally with events().
 
+    The attributes below tell the planner what the window emits. They must be true of its class: rules rely on them to leave
+    out what nobody needs, such as EXPIRED events, and to answer joins and on-demand queries from its events.
+
     Attributes:
+        operator: module and class in ``siddhi._core.window``, such as ``length.LengthWindow``, that is called with the app's
+            context, the pool of its records, the constant arguments and ``stamps``; None: ``runtime/assembly/windows.py``
+            builds it.
         batch: it emits batches, each preceded by RESET.
         emits_reset: it emits RESET events.
         expires: it emits each CURRENT event again as EXPIRED.
@@ -177,6 +183,7 @@ class WindowMetadata(ExtensionMetadata):
 
     title: ClassVar[str] = "window"
 
+    operator: str | None = None
     batch: bool = False
     emits_reset: bool = False
     expires: bool = True

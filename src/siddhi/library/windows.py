@@ -169,6 +169,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     WindowMetadata(
         name="length",
         native="length",
+        operator="length.LengthWindow",
         overloads=(Overload((_N,)),),
         emits_reset=True,
         description="The last events.",
@@ -219,6 +220,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     WindowMetadata(
         name="time",
         native="time",
+        operator="time.TimeWindow",
         overloads=(Overload((_T,)),),
         clock_driven=True,
         description="The events of the last period.",
@@ -243,6 +245,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     WindowMetadata(
         name="timeLength",
         native="timeLength",
+        operator="time.TimeLengthWindow",
         overloads=(Overload((_T, _N)),),
         clock_driven=True,
         description="The last events of the last period.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from siddhi._core.expression.executor import Executor
@@ -15,11 +16,10 @@ from siddhi._core.window.cron import CronWindow
 from siddhi._core.window.expression import FIRST, LAST, BufferCondition, ExpressionBatchWindow, ExpressionWindow
 from siddhi._core.window.external_batch import ExternalTimeBatchWindow
 from siddhi._core.window.frequent import FrequentWindow, LossyFrequentWindow
-from siddhi._core.window.length import LengthWindow
 from siddhi._core.window.python import PythonWindow
 from siddhi._core.window.session import SessionWindow
 from siddhi._core.window.sort import SortWindow
-from siddhi._core.window.time import DelayWindow, ExternalTimeWindow, TimeLengthWindow, TimeWindow
+from siddhi._core.window.time import DelayWindow, ExternalTimeWindow
 from siddhi._frozen import field, frozen
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.extension.processors import RESET
@@ -83,7 +83,7 @@ def build_window(plan: WindowPlan, site: WindowSite) -> Window:
     """
     if plan.window.implementation is not None:
         return _python(site, plan)
-    build = _BUILDERS.get(plan.window.native or "")
+    build = _BUILDERS.get(plan.window.native or "") if plan.window.operator is None else _operator
     if build is None:
         raise not_supported(f"the window '{plan.window.full_name}' is", site.span)
     try:
@@ -109,18 +109,16 @@ def _python(site: WindowSite, plan: WindowPlan) -> Window:
     return PythonWindow(step, site.pool, window.batch, window.searchable)
 
 
+def _operator(site: WindowSite, plan: WindowPlan) -> Window:
+    """Build a window by the class that its metadata names."""
+    module, _, name = (plan.window.operator or "").rpartition(".")
+    class_ = getattr(import_module(f"siddhi._core.window.{module}"), name)
+    window: Window = class_(site.context, site.pool, *_constants(plan), stamps=site.stamps)
+    return window
+
+
 def _constants(plan: WindowPlan) -> Sequence[Any]:
     return [argument.value for argument in plan.arguments if isinstance(argument, Const)]
-
-
-def _length(site: WindowSite, plan: WindowPlan) -> Window:
-    (length,) = _constants(plan)
-    return LengthWindow(site.context, site.pool, length, site.stamps)
-
-
-def _time(site: WindowSite, plan: WindowPlan) -> Window:
-    (duration,) = _constants(plan)
-    return TimeWindow(site.context, site.pool, duration, site.stamps)
 
 
 def _external_time(site: WindowSite, plan: WindowPlan) -> Window:
@@ -153,11 +151,6 @@ def _batch(site: WindowSite, plan: WindowPlan) -> Window:
         site.stamps,
         not site.partitioned,
     )
-
-
-def _time_length(site: WindowSite, plan: WindowPlan) -> Window:
-    duration, length = _constants(plan)
-    return TimeLengthWindow(site.context, site.pool, duration, length, site.stamps)
 
 
 def _delay(site: WindowSite, plan: WindowPlan) -> Window:
@@ -300,12 +293,9 @@ _BUILDERS: dict[str, Callable[[WindowSite, WindowPlan], Window]] = {
     "externalTime": _external_time,
     "externalTimeBatch": _external_time_batch,
     "frequent": _frequent,
-    "length": _length,
     "lengthBatch": _length_batch,
     "lossyFrequent": _lossy_frequent,
     "session": _session,
     "sort": _sort,
-    "time": _time,
     "timeBatch": _time_batch,
-    "timeLength": _time_length,
 }
