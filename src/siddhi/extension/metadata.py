@@ -164,7 +164,7 @@ class WindowMetadata(ExtensionMetadata):
     """A window. A Python implementation is a class like that of a stream processor, optionally with events().
 
     The attributes below tell the planner what the window emits. They must be true of its class: rules rely on them to leave
-    out what nobody needs, such as EXPIRED events, and to answer joins and on-demand queries from its events.
+    out what no receiver needs, such as EXPIRED events, and to answer joins and on-demand queries from its events.
 
     Attributes:
         operator: module and class in ``siddhi._core.window``, such as ``length.LengthWindow``, that is called with the app's

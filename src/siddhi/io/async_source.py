@@ -46,7 +46,7 @@ class _Connection:
 
     def finish(self, done: Sequence[tuple[_Delivery, bool]]) -> None:
         """Forget payloads, processed or not, and notify those who wait for them. In any thread."""
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
+        with suppress(RuntimeError):  # the loop is closed: no task waits
             self.use.loop.call_soon_threadsafe(self._finish, done)
 
     def _finish(self, done: Sequence[tuple[_Delivery, bool]]) -> None:
