@@ -11,10 +11,12 @@ __all__ = ["class_of"]
 
 _CLASSES: dict[tuple[str, str], str] = {
     ("source", "inMemory"): "sources.in_memory.InMemorySource",
+    ("source mapper", "csv"): "mappers.csv_source.CsvSourceMapper",
     ("source mapper", "json"): "mappers.json_source.JsonSourceMapper",
     ("source mapper", "passThrough"): "mappers.pass_through.PassThroughSourceMapper",
     ("sink", "inMemory"): "sinks.in_memory.InMemorySink",
     ("sink", "log"): "sinks.log.LogSink",
+    ("sink mapper", "csv"): "mappers.csv_sink.CsvSinkMapper",
     ("sink mapper", "json"): "mappers.json_sink.JsonSinkMapper",
     ("sink mapper", "passThrough"): "mappers.pass_through.PassThroughSinkMapper",
     ("distribution strategy", "roundRobin"): "distribution.RoundRobinStrategy",

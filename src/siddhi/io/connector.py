@@ -4,10 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from siddhi.types import AttributeType
 
-__all__ = ["Connector", "ConnectorContext"]
+__all__ = ["Connector", "ConnectorContext", "RecordReader", "RecordReaders"]
+
+
+class RecordReader(Protocol):
+    """Converts records, which are lists of texts, to rows of a stream, by the grammar of Java."""
+
+    def rows(self, records: list[list[str]]) -> list[tuple[object, ...]]:
+        """Return the rows of records.
+
+        Raises:
+            IndexError: a record is too short.
+            ValueError: a text is not a number of its attribute's type, or out of its range.
+        """
+
+
+class RecordReaders(Protocol):
+    """Makes a reader of records for the stream of a connector."""
+
+    def __call__(self, columns: list[int], *, null: str | None, lenient: bool) -> RecordReader:
+        """Return a reader.
+
+        Args:
+            columns: the index of each attribute's text in a record; -1: the attribute is null.
+            null: the text that stands for null; None: there is none.
+            lenient: whether a missing or unconvertible text is null instead of an error.
+        """
+
+
+def _no_records(columns: list[int], *, null: str | None, lenient: bool) -> RecordReader:  # noqa: ARG001 - as the protocol
+    raise RuntimeError("the connector does not belong to an app")
 
 
 def _no_worker(task: Callable[[], None]) -> None:  # noqa: ARG001 - the signature of a worker
@@ -25,6 +55,7 @@ class ConnectorContext:
         texts: functions that format the values of each attribute as text.
         run_in_worker: runs a function in the app's thread for asynchronous connectors, after those before it.
         readers: functions that convert a text to a value of each attribute, by the grammar of Java; they raise ValueError.
+        record_reader: makes a function that converts many records of texts to rows at once.
         now: the app's clock in ms.
         is_processing: whether the calling thread is processing an event of the app; it must not be blocked then, since that
             blocks the app.
@@ -40,6 +71,7 @@ class ConnectorContext:
     config: Mapping[str, str] = field(default_factory=dict)
     readers: tuple[Callable[[str], object], ...] = ()
     run_in_worker: Callable[[Callable[[], None]], None] = _no_worker
+    record_reader: RecordReaders = _no_records
 
 
 class Connector:

@@ -2,6 +2,8 @@
 
 from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
 from libc.math cimport INFINITY, NAN, fabs, isinf, isnan, nextafterf, signbit
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, int64_t, uint32_t, uint64_t
@@ -309,6 +311,10 @@ def value_of(str text not None, int code):
     Raises:
         ValueError: the text is not a number of the type, or out of its range.
     """
+    return value_from(text, code)
+
+
+cdef object value_from(str text, int code):
     cdef int32_t integer
     cdef int64_t long_integer
     cdef float single
@@ -331,6 +337,62 @@ def value_of(str text not None, int code):
         return text
     names = {INT: "an int", LONG: "a long", FLOAT: "a float", DOUBLE: "a double"}
     raise ValueError(f"{shown(text)} is not {names[code]}")
+
+
+cdef class RecordReader:
+    """Converts records, which are lists of texts, to rows of a stream, by Java's grammar of numbers.
+
+    Args:
+        columns: the index of each attribute's text in a record; -1: the attribute is null.
+        codes: the attributes' type codes.
+        null: the text that stands for null; None: there is none.
+        lenient: whether a missing or unconvertible text is null instead of an error.
+    """
+
+    cdef list _columns, _codes
+    cdef str _null
+    cdef bint _lenient
+
+    def __init__(self, list columns not None, list codes not None, str null=None, bint lenient=False):
+        self._columns = columns
+        self._codes = codes
+        self._null = null
+        self._lenient = lenient
+
+    def rows(self, list records not None):
+        """Return the rows of records.
+
+        Raises:
+            IndexError: a record is too short.
+            ValueError: a text is not a number of its attribute's type, or out of its range.
+        """
+        return [self._row(record) for record in records]
+
+    cdef tuple _row(self, list record):
+        cdef Py_ssize_t i, column, n = len(self._columns)
+        cdef object value
+        cdef tuple row = PyTuple_New(n)
+        for i in range(n):
+            column = self._columns[i]
+            value = None if column < 0 else self._value(record, column, self._codes[i])
+            Py_INCREF(value)
+            PyTuple_SET_ITEM(row, i, value)
+        return row
+
+    cdef object _value(self, list record, Py_ssize_t column, int code):
+        if column >= len(record):  # indexes are not checked by the compiler's settings
+            if self._lenient:
+                return None
+            raise IndexError("the record is too short")
+        cdef str text = record[column]
+        if self._null is not None and text == self._null:
+            return None
+        try:
+            return value_from(text, code)
+        except ValueError:
+            if self._lenient:
+                return None
+            raise
 
 
 # --- Numbers and objects as Java prints them.

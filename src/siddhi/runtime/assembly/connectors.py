@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from siddhi._core.record.java import text_of, value_of
+from siddhi._core.record.java import RecordReader, text_of, value_of
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.stream.callback import StreamCallback
 from siddhi._core.stream.junction import StreamJunction
@@ -97,6 +97,8 @@ def build_source(
         if mapping.transport is None
     )
     _init(plan.mapper, plan.span, mapper.init, _holder(plan.mapper, plan.mapper_options, about), mappings, about)
+    if plan.mappings and not mappings:
+        runtime.ignore_payloads()
     options = _holder(plan.source, plan.options, about)
     own = replace(about, config=plan.config)
     _init(plan.source, plan.span, source.init, runtime, options, runtime.transport_properties, own)
@@ -198,6 +200,7 @@ def _context_of(stream: StreamPlan, context: AppContext, worker: Worker) -> Conn
         now=lambda: context.now,
         is_processing=lambda: context.lock.is_mine,
         run_in_worker=worker.submit,
+        record_reader=partial(_record_reader, [type_code(attribute.type) for attribute in stream.attributes]),
     )
 
 
@@ -207,6 +210,10 @@ def _text(code: int, value: object) -> str:
 
 def _value(code: int, text: str) -> object:
     return value_of(text, code)
+
+
+def _record_reader(codes: list[int], columns: list[int], *, null: str | None, lenient: bool) -> RecordReader:
+    return RecordReader(columns, codes, null, lenient)
 
 
 def _holder(metadata: ConnectorMetadata, options: Iterable[OptionPlan], about: ConnectorContext) -> OptionHolder:

@@ -70,9 +70,14 @@ class SourceRuntime:
         self._now = now
         self._transport = tuple(transport)
         self._positions = tuple(mapping.position for mapping in self._transport)
+        self._row: tuple[None, ...] | None = None
         self._connection = Connection(source, label, retries, disconnects_first=True)
         self._repeats = Repeats()
         source.callback = self
+
+    def ignore_payloads(self) -> None:
+        """Do not map payloads: transport properties are the values of all attributes."""
+        self._row = (None,) * len(self._transport)
 
     @property
     def is_connected(self) -> bool:
@@ -171,7 +176,11 @@ class SourceRuntime:
             missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
             raise ValueError(f"missing transport properties: {', '.join(missing)}")
         values = [mapping.convert(value) for mapping, value in zip(self._transport, given, strict=True)]
-        self._mapper.map(payload, _Filler(self._input, self._now, self._positions, values, failed))
+        handler = _Filler(self._input, self._now, self._positions, values, failed)
+        if self._row is not None:
+            handler.send_row(self._row)
+        else:
+            self._mapper.map(payload, handler)
 
 
 class _Filler:
