@@ -11,13 +11,17 @@ __all__ = ["class_of"]
 
 _CLASSES: dict[tuple[str, str], str] = {
     ("source", "inMemory"): "sources.in_memory.InMemorySource",
+    ("source mapper", "binary"): "mappers.binary.BinarySourceMapper",
     ("source mapper", "csv"): "mappers.csv_source.CsvSourceMapper",
     ("source mapper", "json"): "mappers.json_source.JsonSourceMapper",
+    ("source mapper", "keyvalue"): "mappers.key_value.KeyValueSourceMapper",
     ("source mapper", "passThrough"): "mappers.pass_through.PassThroughSourceMapper",
     ("sink", "inMemory"): "sinks.in_memory.InMemorySink",
     ("sink", "log"): "sinks.log.LogSink",
+    ("sink mapper", "binary"): "mappers.binary.BinarySinkMapper",
     ("sink mapper", "csv"): "mappers.csv_sink.CsvSinkMapper",
     ("sink mapper", "json"): "mappers.json_sink.JsonSinkMapper",
+    ("sink mapper", "keyvalue"): "mappers.key_value.KeyValueSinkMapper",
     ("sink mapper", "passThrough"): "mappers.pass_through.PassThroughSinkMapper",
     ("distribution strategy", "roundRobin"): "distribution.RoundRobinStrategy",
     ("distribution strategy", "partitioned"): "distribution.PartitionedStrategy",

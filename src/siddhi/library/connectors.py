@@ -67,6 +67,27 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         example="@source(type = 'inMemory', topic = 'trades', @map(type = 'csv', @attributes(symbol = '2', price = '0')))\n"
         "define stream Trades (symbol string, price double);",
     ),
+    SourceMapperMetadata(
+        name="keyvalue",
+        native="keyvalue",
+        options=(
+            ConnectorOption(
+                "fail.on.missing.attribute",
+                "whether an event without a value for an attribute is dropped; default: 'true'",
+            ),
+            ConnectorOption(
+                "implicit.cast.enable", "whether the text of a value of another type is converted; default: 'false'"
+            ),
+        ),
+        description="Maps a dict to an event.",
+        example="@source(type = 'inMemory', topic = 'trades', @map(type = 'keyvalue', implicit.cast.enable = 'true'))\n"
+        "define stream Trades (symbol string, price double);",
+    ),
+    SourceMapperMetadata(
+        name="binary",
+        native="binary",
+        description="Maps a message of Siddhi's binary format to a chunk of events with their timestamps.",
+    ),
     SinkMetadata(
         name="inMemory",
         native="inMemory",
@@ -119,6 +140,19 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         description="Maps an event to a record of CSV.",
         example="@sink(type = 'inMemory', topic = 'alerts', @map(type = 'csv', @payload(price = '0', symbol = '1')))\n"
         "define stream Alerts (symbol string, price double);",
+    ),
+    SinkMapperMetadata(
+        name="keyvalue",
+        native="keyvalue",
+        description="Maps an event to a dict, or to the dict of @payload: values of attributes, and texts.",
+        example="@sink(type = 'inMemory', topic = 'alerts',\n"
+        "    @map(type = 'keyvalue', @payload(price = 'price', text = '{{symbol}} costs {{price}}')))\n"
+        "define stream Alerts (symbol string, price double);",
+    ),
+    SinkMapperMetadata(
+        name="binary",
+        native="binary",
+        description="Maps an event or a chunk to a message of Siddhi's binary format.",
     ),
     DistributionStrategyMetadata(
         name="roundRobin",

@@ -131,7 +131,7 @@ def test_destinations_with_different_options_have_separate_clients():
             "invalid 'on.error' of @sink: 'RETRY'",
             "use one of LOG, WAIT, STREAM, STORE",
         ),
-        ("@sink(type='log', @map(x='y'))", "E315", "@map requires the element 'type'", "json, passThrough"),
+        ("@sink(type='log', @map(x='y'))", "E315", "@map requires the element 'type'", "registered: binary, "),
         ("@sink(type='log', @map(type='jason'))", "E301", "unknown sink mapper 'jason'", "did you mean 'json'?"),
         (
             "@sink(type='log', @map(type='passThrough', @payload('a', 'b')))",
