@@ -1,8 +1,8 @@
 # Base class of the windows: one state per partition id, and the emission of expired events.
 #
 # A window implements process_one(), the four functions of its state (open_state, close_state, write_state, read_state) and
-# collect_events(). Its __init__ calls setup() with the size of the state, its __dealloc__ calls close_all(). length.pyx is the
-# shortest example; process_block() is optional, for speed.
+# collect_events(). Its __init__ calls setup() with the size of the state, its __dealloc__ calls close_all(). length.pyx is
+# the shortest example; process_block() is optional, for speed.
 
 from libc.stdint cimport int64_t
 

@@ -177,11 +177,12 @@ cdef class CountingWindow(Window):
         return (<KeyMap> state.keys).remove(key_id)
 
     cdef int leave(self, FrequentStateC* state, uint32_t key_id) except -1:
-        """Mark a key for removal by the next :meth:`expire_keys`."""
+        """Mark a key for removal by the next :meth:`expire_keys`. On failure no key is marked any more."""
         cdef GoneC* gone
         if self.n_gone == self.room:
             gone = <GoneC*> PyMem_Realloc(self.gone, max(16, 2 * self.room) * sizeof(GoneC))
             if gone is NULL:
+                self.n_gone = 0
                 raise MemoryError
             self.gone = gone
             self.room = max(16, 2 * self.room)
@@ -191,7 +192,22 @@ cdef class CountingWindow(Window):
         self.n_gone += 1
         return 0
 
-    cdef int expire_keys(self, FrequentStateC* state) except -1:
+    cdef EventC** prepare_expiry(self, FrequentStateC* state) except NULL:
+        """Find the order in which the marked keys expire, and allocate an array of their events.
+
+        The caller passes the array to :meth:`expire_keys`. On failure no key is marked any more."""
+        cdef EventC** events = NULL
+        try:
+            self.order_gone(state, self.gone, self.n_gone)
+            events = <EventC**> PyMem_Malloc(max(1, self.n_gone) * sizeof(EventC*))
+            if events is NULL:
+                raise MemoryError
+        except:
+            self.n_gone = 0
+            raise
+        return events
+
+    cdef int expire_keys(self, FrequentStateC* state, EventC** events) except -1:
         """Remove the marked keys and expire their latest events, in the order of a Java HashMap of their texts.
 
         That order is scattered over memory. Removing keys and releasing records need not follow it: this goes by key
@@ -199,17 +215,13 @@ cdef class CountingWindow(Window):
         """
         cdef Py_ssize_t i, n = self.n_gone
         cdef GoneC* gone = self.gone
-        cdef EventC** events
         cdef int64_t now = self.expiry_time()
         if n == 0:
+            PyMem_Free(events)
             return 0
-        events = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
-        if events is NULL:
-            raise MemoryError
-        # An expired event may send into this window again: from here on this call owns the array.
+        # An expired event may send into this window again: from here on this call owns the arrays.
         self.gone, self.room, self.n_gone = NULL, 0, 0
         try:
-            self.order_gone(state, gone, n)
             for i in range(n):
                 events[i] = gone[i].event
             for i in range(n):
@@ -335,14 +347,17 @@ cdef class FrequentWindow(CountingWindow):
         """Decrement the count of every key; return whether keys were removed."""
         cdef KeyMap keys = <KeyMap> state.keys
         cdef uint32_t key_id
+        cdef EventC** events
         cdef bint any_gone
+        for key_id in range(keys.id_bound()):
+            if keys.is_live(key_id) and state.counted[key_id].count == 1:
+                self.leave(state, key_id)
+        events = self.prepare_expiry(state)
+        any_gone = self.n_gone > 0
         for key_id in range(keys.id_bound()):
             if keys.is_live(key_id):
                 state.counted[key_id].count -= 1
-                if state.counted[key_id].count == 0:
-                    self.leave(state, key_id)
-        any_gone = self.n_gone > 0
-        self.expire_keys(state)
+        self.expire_keys(state, events)
         return any_gone
 
 
@@ -405,4 +420,4 @@ cdef class LossyFrequentWindow(CountingWindow):
         for key_id in range(keys.id_bound()):
             if keys.is_live(key_id) and state.counted[key_id].count + state.counted[key_id].delta <= bucket:
                 self.leave(state, key_id)
-        return self.expire_keys(state)
+        return self.expire_keys(state, self.prepare_expiry(state))
