@@ -18,9 +18,11 @@ from siddhi.io.source import (
 )
 
 if TYPE_CHECKING:
+    from siddhi.io.async_sink import AsyncSink
     from siddhi.io.async_source import AsyncSource, ReplayableSource
 
 __all__ = [
+    "AsyncSink",
     "AsyncSource",
     "AttributeMapping",
     "ConnectionCallback",
@@ -43,10 +45,13 @@ __all__ = [
 ]
 
 
+_ASYNCHRONOUS = {"AsyncSink": "async_sink", "AsyncSource": "async_source", "ReplayableSource": "async_source"}
+
+
 def __getattr__(name: str) -> object:
     """Load the asynchronous connectors at their first use: they import asyncio."""
-    if name in ("AsyncSource", "ReplayableSource"):
-        from siddhi.io import async_source
+    if name in _ASYNCHRONOUS:
+        from importlib import import_module
 
-        return getattr(async_source, name)
+        return getattr(import_module(f"siddhi.io.{_ASYNCHRONOUS[name]}"), name)
     raise AttributeError(f"module 'siddhi.io' has no attribute '{name}'")

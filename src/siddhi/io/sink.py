@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
 from siddhi.event import Event
@@ -48,6 +49,27 @@ class Sink(Connector):
                 fails, ``on.error`` decides.
         """
         raise NotImplementedError
+
+    def attach(
+        self,
+        sent: Callable[[], None],
+        failed: Callable[[Exception, object, Sequence[Event]], None],
+        lock: AbstractContextManager[Any],
+    ) -> Callable[[object, Sequence[Event]], None] | None:
+        """Connect a sink that publishes later, such as :class:`AsyncSink`, with its app; None: it publishes at once.
+
+        Args:
+            sent: to be called after a payload is published.
+            failed: to be called, holding ``lock``, with the error of a payload that could not be published.
+            lock: the app's lock.
+
+        Returns:
+            The function that the app calls with a payload and its events, instead of :meth:`publish`.
+        """
+        return None
+
+    def flush(self) -> None:
+        """Publish what is queued, within a limit; called at shutdown, before :meth:`disconnect`."""
 
 
 class SinkMapper:

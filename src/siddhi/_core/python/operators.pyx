@@ -347,8 +347,9 @@ cdef class PythonStreamProcessor(Processor):
                 if partition not in expected:
                     raise ValueError("snapshot is damaged: a stream processor has an unknown partition key")
                 expected.remove(partition)
+                key = self.host.key(self, partition)       # may fail: then the old one stays
                 self.drop(partition)
-                self.ensure(partition)
+                self.keys[partition] = key
                 self.app.frame.partition = partition
                 self.host.read_key(self.keys[partition], reader)
         finally:

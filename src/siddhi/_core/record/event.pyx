@@ -131,7 +131,7 @@ cdef class RecordBudget:
         self.token = _budget.set(self)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, kind, error, traceback):
         _budget.reset(self.token)
         self.token = None
 

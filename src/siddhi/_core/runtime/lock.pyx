@@ -133,7 +133,8 @@ cdef class AppLock:
         lock_app(self)
         return self
 
-    def __exit__(self, *unused):
+    # Three arguments: a tuple of them would be allocated, and the lock would stay locked if memory ran out.
+    def __exit__(self, kind, error, traceback):
         unlock_app(self)
 
 

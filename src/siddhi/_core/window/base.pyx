@@ -49,12 +49,22 @@ cdef class Window(Processor):
             self.states = states
             self.capacity = capacity
         if self.states[partition] is NULL:
-            self.states[partition] = PyMem_Malloc(self.state_bytes)
-            if self.states[partition] is NULL:
-                raise MemoryError
-            memset(self.states[partition], 0, self.state_bytes)
-            self.open_state(self.states[partition])
+            self.states[partition] = self.new_state()
         return 0
+
+    cdef void* new_state(self) except NULL:
+        """Allocate and open a state."""
+        cdef void* state = PyMem_Malloc(self.state_bytes)
+        if state is NULL:
+            raise MemoryError
+        memset(state, 0, self.state_bytes)
+        try:
+            self.open_state(state)
+        except:
+            self.close_state(state)
+            PyMem_Free(state)
+            raise
+        return state
 
     cdef int drop(self, unsigned int partition) except -1:
         if partition < self.capacity and self.states[partition] is not NULL:
@@ -85,21 +95,15 @@ cdef class Window(Processor):
     def is_searchable(self):
         """Whether joins and on-demand queries can find events in the window."""
         cdef FoundC found = FoundC(NULL, 0, 0)
-        cdef void* fresh = PyMem_Malloc(self.state_bytes)
-        if fresh is NULL:
-            raise MemoryError
-        memset(fresh, 0, self.state_bytes)
+        cdef void* fresh = self.new_state()
         try:
-            self.open_state(fresh)
-            try:
-                self.collect_events(fresh, &found)
-                return True
-            except TypeError:
-                return False
-            finally:
-                self.close_state(fresh)
+            self.collect_events(fresh, &found)
+            return True
+        except TypeError:
+            return False
         finally:
             found_free(&found)
+            self.close_state(fresh)
             PyMem_Free(fresh)
 
     cdef int64_t expiry_time(self) noexcept:
@@ -140,6 +144,7 @@ cdef class Window(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int i, n, partition, before = self.app.frame.partition
+        cdef void* fresh
         # The keys of the partition were read first: each of them has a state.
         cdef set expected = {i for i in range(self.capacity) if self.states[i] is not NULL}
         n = reader.get_u32()
@@ -149,10 +154,12 @@ cdef class Window(Processor):
             for _ in range(n):
                 partition = reader.get_u32()
                 if partition not in expected:
-                    raise ValueError("snapshot is damaged: a window has an unknown partition key ({partition})")
+                    raise ValueError(f"snapshot is damaged: a window has an unknown partition key ({partition})")
                 expected.remove(partition)
+                # A key without a state could not be rolled back.
+                fresh = self.new_state()
                 self.drop(partition)
-                self.ensure(partition)
+                self.states[partition] = fresh
                 self.app.frame.partition = partition
                 self.read_state(self.states[partition], reader)
         finally:

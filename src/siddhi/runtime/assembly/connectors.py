@@ -148,6 +148,7 @@ def build_sink(
         store=lambda error, events, payload: faults.save(
             error, stream.id, events, ErrorOccurrence.STORE_ON_SINK_ERROR, payload, connector=number
         ),
+        lock=context.lock,
         group=group if group is not None else _splitting(_holder(plan.sink, plan.options, about), mapper_options),
     )
     return runtime, StreamCallback(context, junction.pool, junction.layout, stream.id, runtime.receive)

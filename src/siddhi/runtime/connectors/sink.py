@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from enum import Enum
 
 from siddhi.errors import ConnectionUnavailableError, EventError, MappingFailedError
@@ -56,6 +57,7 @@ class SinkRuntime:
         fault: the stream's error handling.
         store: saves events with their payload and the error in the error store; returns whether it did.
         retries: schedules reconnects.
+        lock: the app's lock.
         group: events of a chunk with the same group are published together; None: all of them.
     """
 
@@ -69,6 +71,7 @@ class SinkRuntime:
         retries: RetryScheduler,
         *,
         store: Callable[[Exception, Sequence[Event], object], bool],
+        lock: AbstractContextManager[object],
         group: Group | None = None,
     ) -> None:
         self.sink = sink
@@ -84,6 +87,7 @@ class SinkRuntime:
         self._connection = Connection(sink, label, retries)
         self._stopping = threading.Event()
         self._repeats = Repeats()
+        self._submit = sink.attach(self._sent, self._not_sent, lock)
 
     @property
     def is_connected(self) -> bool:
@@ -103,8 +107,10 @@ class SinkRuntime:
         self._stopping.set()
 
     def stop(self) -> None:
-        """Disconnect for good."""
+        """Publish what is queued, and disconnect for good."""
         self.release()
+        if self._connection.connected:
+            self.sink.flush()
         self._connection.stop()
         for line in self._repeats.summary():
             logger.error("%s", line)
@@ -155,33 +161,60 @@ class SinkRuntime:
         """
         try:
             if payload is not None:
-                self._publish(payload, events)
+                self._publish_now(payload, events)
             elif len(events) == 1:
-                self._mapper.map_event(events[0], _Payloads(self._publish, events))
+                self._mapper.map_event(events[0], _Payloads(self._publish_now, events))
             else:
-                self._mapper.map_events(events, _Payloads(self._publish, events))
+                self._mapper.map_events(events, _Payloads(self._publish_now, events))
         except ConnectionUnavailableError:
             self._reconnect()
             raise
 
     def _publish(self, payload: object, events: Sequence[Event]) -> None:
-        options = DynamicOptions(events[0])
-        connection = self._connection
-        if not connection.connected:
+        if self._submit is None:
+            self._publish_now(payload, events)
+        else:
+            self._check_connected()
+            self._submit(payload, events)
+
+    def _check_connected(self) -> None:
+        if not self._connection.connected:
             raise ConnectionUnavailableError(f"{self._label} is not connected")
+
+    def _publish_now(self, payload: object, events: Sequence[Event]) -> None:
+        self._check_connected()
         try:
-            self.sink.publish(payload, options)
+            self.sink.publish(payload, DynamicOptions(events[0]))
+        except ConnectionUnavailableError as error:
+            self._publish_again(error, payload, events)
+        self.published += 1
+
+    def _publish_again(self, error: ConnectionUnavailableError, payload: object, events: Sequence[Event]) -> None:
+        """Connect and publish once more; raise the error if an attempt to connect is in progress or scheduled."""
+        connection = self._connection
+        connection.lost()
+        if not connection.begin():
+            raise error
+        try:
+            connection.connect_now()
+            self.sink.publish(payload, DynamicOptions(events[0]))
         except ConnectionUnavailableError:
             connection.lost()
-            if not connection.begin():
-                raise
-            try:
-                connection.connect_now()
-                self.sink.publish(payload, options)
-            except ConnectionUnavailableError:
-                connection.lost()
-                raise
+            raise
+
+    def _sent(self) -> None:
+        """Count a payload that was published later."""
         self.published += 1
+
+    def _not_sent(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
+        """Handle a payload that could not be published later."""
+        try:
+            if not isinstance(error, ConnectionUnavailableError):
+                raise error
+            self._publish_again(error, payload, events)
+            self.published += 1
+        except Exception as other:  # noqa: BLE001 - on.error decides
+            self._failed(other, payload, events)
 
     def _failed(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
         waits, why = self._on_error is OnError.WAIT, ""
