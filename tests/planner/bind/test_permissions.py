@@ -64,14 +64,14 @@ def registry() -> Registry:
     host = ConnectorOption("host", place="url")
     path = ConnectorOption("path", place="file", dynamic=True)
     found.register(SourceMetadata(name="feed", options=(host, path), implementation=_Anything))
-    found.register(SourceMapperMetadata(name="xml", options=(path,), implementation=_Anything))
+    found.register(SourceMapperMetadata(name="form", options=(path,), implementation=_Anything))
     found.register(SinkMetadata(name="mail", options=(host, ConnectorOption("to")), implementation=_Anything))
     found.register(SinkMetadata(name="file", options=(path,), implementation=_Anything))
     found.register(
         SinkMetadata(name="web", options=(ConnectorOption("url", dynamic=True, place="url"),), implementation=_Anything)
     )
     found.register(SinkMetadata(name="silent", implementation=_Anything))
-    found.register(SinkMapperMetadata(name="xml", options=(path,), implementation=_Anything))
+    found.register(SinkMapperMetadata(name="form", options=(path,), implementation=_Anything))
     found.register(ScriptLanguageMetadata(name="lua", implementation=_Anything))
     return found
 
@@ -111,12 +111,12 @@ WAYS = {
     "log sink": ("@sink(type='log') define stream I (a int);", {"sinks": {"log": ("*",)}}),
     "log function": ("from S#log('x') select k insert into O;", {"sinks": {"log": ("*",)}}),
     "source mapper": (
-        "@source(type='inMemory', topic='t', @map(type='xml')) define stream I (a int);",
-        {"sources": {"inMemory": ("t",)}, "mappers": {"xml": ("*",)}},
+        "@source(type='inMemory', topic='t', @map(type='form')) define stream I (a int);",
+        {"sources": {"inMemory": ("t",)}, "mappers": {"form": ("*",)}},
     ),
     "sink mapper": (
-        "@sink(type='inMemory', topic='t', @map(type='xml')) define stream I (a int);",
-        {"sinks": {"inMemory": ("t",)}, "mappers": {"xml": ("*",)}},
+        "@sink(type='inMemory', topic='t', @map(type='form')) define stream I (a int);",
+        {"sinks": {"inMemory": ("t",)}, "mappers": {"form": ("*",)}},
     ),
     "store": (
         "@store(type='rdbms', url='postgresql://db/mine') " + TABLE,
@@ -141,8 +141,8 @@ WAYS = {
         {"sinks": {"file": ()}, "folders": ("/data",)},
     ),
     "file of a mapper": (
-        "@sink(type='inMemory', topic='t', @map(type='xml', path='/data/x.xsd')) define stream I (a int);",
-        {"sinks": {"inMemory": ("t",)}, "mappers": {"xml": ()}, "folders": ("/data",)},
+        "@sink(type='inMemory', topic='t', @map(type='form', path='/data/x.xsd')) define stream I (a int);",
+        {"sinks": {"inMemory": ("t",)}, "mappers": {"form": ()}, "folders": ("/data",)},
     ),
     "error store of a stream": ("@OnError(action='store') define stream I (a int);", {"error_store": True}),
     "error store of a sink": (
