@@ -1,4 +1,4 @@
-"""What users attach: it can be called with what it will be called with, and does its work when it is."""
+"""Callables of users: their parameters are checked, and asynchronous ones are refused."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ REFUSED = {
 
 @doors
 @pytest.mark.parametrize("function", REFUSED.values(), ids=REFUSED)
-def test_what_cannot_do_its_work_when_called_is_refused(runtime, attach, count, function):
+def test_unsuitable_callables_are_refused(runtime, attach, count, function):
     if function is None and attach is DOORS["debugger"][0]:
         return  # takes the callback away
     with pytest.raises(TypeError, match=r"must be a function that takes \(|can't be asynchronous|can't be a generator"):
@@ -97,14 +97,14 @@ def test_what_cannot_do_its_work_when_called_is_refused(runtime, attach, count, 
 
 
 @doors
-def test_a_function_of_other_arguments_is_refused(runtime, attach, count):
+def test_a_function_with_other_parameters_is_refused(runtime, attach, count):
     for function in (taking(count - 1), taking(count + 1), taking(count, keyword=True), lambda *, events: None):
         with pytest.raises(TypeError, match=r"is called with \(.*\), but .* takes \("):
             attach(runtime, function)
 
 
 @doors
-def test_whatever_takes_the_arguments_is_accepted(runtime, attach, count):
+def test_any_callable_with_the_parameters_is_accepted(runtime, attach, count):
     functions = [
         taking(count),
         taking(count, optional=2),
@@ -126,7 +126,7 @@ def test_whatever_takes_the_arguments_is_accepted(runtime, attach, count):
         InMemoryBroker.unsubscribe("callables", function)
 
 
-def test_what_was_refused_is_not_attached(runtime):
+def test_a_refused_callable_is_not_attached(runtime):
     errors = []
     runtime.handle_exception_with(lambda error, origin, events: errors.append(error))
     for attach in (runtime.add_callback, runtime.add_batch_callback):

@@ -17,7 +17,7 @@ from siddhi.errors import (
 from siddhi.query_api.span import Span
 
 
-def test_everything_is_a_siddhi_error():
+def test_every_error_is_a_siddhi_error():
     classes = [
         value for value in vars(errors).values() if inspect.isclass(value) and value.__module__ == errors.__name__
     ]
@@ -25,13 +25,13 @@ def test_everything_is_a_siddhi_error():
     assert all(issubclass(cls, SiddhiError) for cls in classes)
 
 
-def test_rows_and_names_are_also_errors_of_python():
+def test_errors_of_rows_and_names_are_also_errors_of_python():
     assert issubclass(EventError, ValueError)
     assert issubclass(DefinitionNotExistError, KeyError)
     assert str(DefinitionNotExistError("no stream 'S'")) == "no stream 'S'"
 
 
-def test_the_names_of_java():
+def test_the_names_of_java_are_exported():
     names = [name for name in vars(errors) if name.endswith("Exception")]
     assert len(names) >= 13
     assert all(getattr(errors, name).__name__.endswith("Error") for name in names)
@@ -43,13 +43,13 @@ def test_codes_are_distinct_within_the_tree():
     assert len(set(codes)) == len(codes)
 
 
-def test_a_bare_error_is_its_message():
+def test_an_error_without_details_is_its_message():
     assert str(SiddhiParserError("bad")) == "[E100] bad"
     assert SiddhiParserError("bad").line is None
     assert SiddhiParserError("bad").column is None
 
 
-def test_an_error_with_everything():
+def test_an_error_with_all_details():
     error = SiddhiParserError(
         "unexpected 'b'", code="E199", span=Span(2, 4, 2, 6), source="first\n1234bbxx\nlast", hint="try 'c'", app="A"
     )
@@ -68,11 +68,11 @@ def test_an_error_with_everything():
         ("abc", Span(1, 0, 1, 99), "1 | abc\n    ^^^"),
     ],
 )
-def test_carets_stand_under_the_place(source, span, excerpt):
+def test_carets_mark_the_location(source, span, excerpt):
     assert str(SiddhiAppError("bad", span=span, source=source)).split("\n", 1)[1] == excerpt
 
 
-def test_of_a_long_line_the_part_around_the_place_is_shown():
+def test_a_long_line_is_shown_around_the_location():
     line = "".join(chr(ord("a") + place % 26) for place in range(1000))
     for column in (0, 5, 500, 990, 999):
         shown, carets = str(SiddhiAppError("bad", span=Span(1, column, 1, column + 3), source=line)).split("\n")[1:]
@@ -83,31 +83,31 @@ def test_of_a_long_line_the_part_around_the_place_is_shown():
     assert len(whole[2]) < 180
 
 
-def test_what_is_quoted_is_cut():
+def test_long_quotations_are_truncated():
     error = SiddhiAppError(f"no '{'x' * 500}' but 'short'", hint=f"{'y ' * 5000}")
     assert str(error) == f"[E000] no '{'x' * 60}...' but 'short'\n  hint: {'y ' * 498}y..."
     assert error.message == f"no '{'x' * 60}...' but 'short'"
 
 
 @pytest.mark.parametrize("source", ["", "\n\n", "a\n   \nb"])
-def test_nothing_is_shown_of_an_empty_line(source):
+def test_empty_lines_are_not_shown(source):
     assert "\n" not in str(SiddhiAppError("bad", span=Span(2, 0, 2, 0), source=source))
 
 
-def test_a_name_in_another_case_is_the_likely_one():
+def test_a_name_in_another_case_is_suggested():
     assert did_you_mean("I", ["a", "i"]) == "; did you mean 'i'?"
     assert did_you_mean("price", ["prize", "PRICE"]) == "; did you mean 'PRICE'?"
     assert did_you_mean("zzz", ["a", "i"]) == ""
 
 
-def test_what_is_known_first_stays():
+def test_details_that_are_set_are_kept():
     error = SiddhiAppError("bad", span=Span(1, 0, 1, 1))
     assert error.located(source="text", app="A", span=Span(9, 9, 9, 9)) is error
     assert (error.source, error.app, error.line) == ("text", "A", 1)
     assert error.located(source="other", app="B").app == "A"
 
 
-def test_a_value_in_a_message_is_short_and_never_fails():
+def test_a_value_in_a_message_is_short_and_its_repr_may_fail():
     class Hostile:
         def __repr__(self):
             raise RuntimeError("asked")

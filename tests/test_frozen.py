@@ -143,12 +143,12 @@ def test_an_instance_has_slots_only():
     assert isinstance(Pair(1), Frozen)
 
 
-def test_class_variables_are_no_fields():
+def test_class_variables_are_not_fields():
     assert [each.name for each in fields(Pair)] == ["span", "left", "right"]
     assert Pair.title == "pair"
 
 
-def test_a_field_that_is_not_compared_takes_no_part_in_hash_and_equality():
+def test_a_field_that_is_not_compared_is_not_hashed():
     assert Pair(1, span=3) == Pair(1, span=4)
     assert hash(Pair(1, span=3)) == hash(Pair(1, span=4))
     assert Pair(1) != Pair(2)
@@ -179,7 +179,7 @@ def test_a_mutable_default_is_refused():
         frozen(wrong)
 
 
-def test_they_match_by_position():
+def test_they_support_positional_patterns():
     match Pair(1, 2):
         case Pair(left, right):
             assert (left, right) == (1, 2)

@@ -1,4 +1,4 @@
-"""The form of the house: folders of a size one can read, packages that import one way, one name for one thing."""
+"""Structure of the source: size of folders, direction of imports, unique names."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def folders() -> Iterator[Path]:
         yield from (path for path in sorted((ROOT / root).rglob("*")) if path.is_dir() and path.name != "__pycache__")
 
 
-def test_every_package_of_the_core_has_its_place() -> None:
+def test_every_package_of_the_core_is_in_the_list() -> None:
     assert sorted(PACKAGES) == sorted(path.name for path in CORE.iterdir() if path.is_dir() and path.name[0] != "_")
 
 
-def test_packages_of_the_core_import_one_way() -> None:
+def test_packages_of_the_core_import_in_one_direction() -> None:
     upwards = [
         f"{unit} imports {other}"
         for unit, others in imports().items()
@@ -97,18 +97,18 @@ def test_packages_of_the_core_import_one_way() -> None:
     assert upwards == []
 
 
-def test_no_modules_of_the_core_import_each_other() -> None:
+def test_modules_of_the_core_have_no_import_cycle() -> None:
     graph = imports()
     assert len(graph) > len(PACKAGES)
     assert [unit for unit in graph if unit in reached(unit, graph)] == []
 
 
-def test_no_folder_has_more_files_than_one_can_read() -> None:
+def test_folders_have_a_limited_number_of_files() -> None:
     sizes = {path: sum(file.suffix in SUFFIXES for file in path.iterdir()) for path in folders()}
     assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > MOST_FILES} == {}
 
 
-def test_no_class_or_struct_of_the_core_has_the_name_of_another() -> None:
+def test_classes_and_structs_of_the_core_have_unique_names() -> None:
     units: dict[str, set[str]] = defaultdict(set)
     for path in core_files():
         for name in DEFINITION.findall(path.read_text(encoding="utf-8")):
@@ -117,7 +117,7 @@ def test_no_class_or_struct_of_the_core_has_the_name_of_another() -> None:
     assert {name: sorted(found) for name, found in units.items() if len(found) > 1} == {}
 
 
-def test_a_public_name_is_one_thing_in_all_public_modules() -> None:
+def test_a_public_name_has_one_meaning_in_all_public_modules() -> None:
     things: dict[str, set[int]] = defaultdict(set)
     for name in PUBLIC:
         module = import_module(name)
@@ -143,7 +143,7 @@ def operator_files() -> list[Path]:
     return [path for path in core_files() if path.parent.name in OPERATORS]
 
 
-def test_an_operator_answers_one_question_about_blocks() -> None:
+def test_an_operator_has_one_query_for_block_capabilities() -> None:
     asked = [
         path.name for path in operator_files() if "bind_blocks(self, BlockTraits*" in path.read_text(encoding="utf-8")
     ]
@@ -151,6 +151,6 @@ def test_an_operator_answers_one_question_about_blocks() -> None:
     assert [path.name for path in core_files() if OLD_QUESTION.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_no_operator_looks_through_a_neighbour() -> None:
+def test_operators_do_not_access_attributes_of_neighbours() -> None:
     found = {path.name: LOOK_THROUGH.findall(path.read_text(encoding="utf-8")) for path in operator_files()}
     assert {name: chains for name, chains in found.items() if chains} == {}

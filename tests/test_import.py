@@ -1,4 +1,4 @@
-"""Import is cheap: what a process loads when it imports the package, names its classes and runs an app."""
+"""Import costs: modules loaded by an import, by public names and by a running app."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def packages(modules: set[str]) -> set[str]:
     return {name.split(".")[1] for name in ours(modules) if "." in name}
 
 
-def test_import_loads_the_package_itself_only():
+def test_import_loads_only_the_package_itself():
     before, after = loaded(""), loaded("import siddhi")
     assert ours(after) == {"siddhi", "siddhi._version"}
     assert after - before - {"__future__"} == ours(after)
 
 
-def test_naming_the_event_loads_its_module_only():
+def test_access_to_the_event_loads_only_its_module():
     modules = loaded("from siddhi import Event")
     assert packages(modules) == {"_core", "_version", "errors"}
     assert len(ours(modules)) <= 10
     assert not modules & HEAVY
 
 
-def test_naming_the_manager_loads_no_planner():
+def test_access_to_the_manager_loads_no_planner():
     modules = loaded("from siddhi import SiddhiManager")
     assert not packages(modules) & {"planner", "query_compiler", "extension", "library", "io", "stores", "cli", "spark"}
     assert "siddhi.runtime.assembly" not in modules
@@ -65,7 +65,7 @@ def test_an_app_loads_no_optional_package():
     assert not modules & HEAVY
 
 
-def test_a_public_name_is_the_class_itself_and_found_once():
+def test_a_public_name_is_the_class_itself_and_resolved_once():
     code = f"import siddhi\nfor name in {siddhi.__all__!r}: assert getattr(siddhi, name) is vars(siddhi)[name], name"
     run(code)
     assert siddhi.Event is sys.modules["siddhi._core.record.user_event"].Event
@@ -78,16 +78,16 @@ def test_type_checkers_and_processes_find_a_name_in_the_same_module():
     assert imports == siddhi._MODULES
 
 
-def test_a_star_import_finds_all_public_names():
+def test_a_star_import_has_all_public_names():
     assert run(f"from siddhi import *; print(all(name in globals() for name in {siddhi.__all__!r}))") == "True\n"
 
 
 @pytest.mark.parametrize("package", sorted(siddhi._PACKAGES))
-def test_a_public_module_needs_no_import_of_its_own(package):
+def test_a_public_module_can_be_imported_alone(package):
     run(f"import siddhi; siddhi.{package}")
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
+def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'siddhi' has no attribute 'Manager'"):
         _ = siddhi.Manager
     assert not hasattr(siddhi, "spark_session")

@@ -1,4 +1,4 @@
-"""Imports point one way: from text to plan to operators to faces, never back."""
+"""Imports go one way: from text to plan to operators to interfaces."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def layers_of_imports(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", source_files(), ids=lambda path: path.relative_to(SOURCES).as_posix())
-def test_imports_point_one_way(path: Path) -> None:
+def test_imports_go_one_way(path: Path) -> None:
     layer = layer_of(path)
     assert layer in ALLOWED, f"{layer} is a new layer: say in ALLOWED what it may import"
     allowed = ALLOWED[layer] | {layer} | ({""} if layer in FACES else set())
@@ -109,7 +109,7 @@ def test_relative_imports_stay_inside_their_layer(path: Path) -> None:
     assert all(len(dots) <= depth for dots in RELATIVE.findall(path.read_text(encoding="utf-8")))
 
 
-def test_plan_and_operators_meet_in_assembly_only() -> None:
+def test_plan_and_operators_are_combined_in_assembly_only() -> None:
     files = [path for path in source_files() if {"planner", "_core"} <= layers_of_imports(path)]
     meeting = [path.relative_to(SOURCES).as_posix() for path in files]
     assert [path for path in meeting if not path.startswith("runtime/assembly/")] == []
@@ -151,6 +151,6 @@ def test_reading_cimport_lines() -> None:
     assert imported_layers("cimport siddhi._core.record.event as ev", cython=True) == {"_core"}
 
 
-def test_what_only_looks_like_an_import_is_left_out() -> None:
+def test_text_that_resembles_an_import_is_skipped() -> None:
     text = '"""\nimport siddhi.cli\n"""\nif TYPE_CHECKING:\n    from siddhi.planner import Plan\n\nimport siddhi.io\n'
     assert imported_layers(text, cython=False) == {"io"}

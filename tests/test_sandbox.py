@@ -9,7 +9,7 @@ import pytest
 from siddhi import SandboxPolicy
 
 
-def test_a_policy_allows_nothing_unless_it_says_so() -> None:
+def test_a_policy_allows_nothing_by_default() -> None:
     policy = SandboxPolicy()
     assert not any((policy.environment, policy.scripts, policy.references, policy.extensions, policy.folders))
     assert not any((policy.sources, policy.sinks, policy.mappers, policy.stores, policy.error_store, policy.statistics))

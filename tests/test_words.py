@@ -1,4 +1,4 @@
-"""Words that may not come back in documents, comments, docstrings and messages, each with what to write instead."""
+"""Words that documents, comments, docstrings and messages must not use, each with a replacement."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def found(path: Path) -> list[str]:
     ]
 
 
-def test_source_files_have_no_words_of_the_list() -> None:
+def test_source_files_use_no_word_of_the_list() -> None:
     files = [path for path in sorted((ROOT / "src" / "siddhi").rglob("*")) if path.suffix in SOURCES]
     assert len(files) > 400
     assert [hit for path in files for hit in found(path)] == []
@@ -102,7 +102,7 @@ def test_source_files_have_no_words_of_the_list() -> None:
 @pytest.mark.parametrize(
     "path", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"], ids=lambda path: path.stem
 )
-def test_documents_have_no_words_of_the_list(path: Path) -> None:
+def test_documents_use_no_word_of_the_list(path: Path) -> None:
     assert found(path) == []
 
 

@@ -14,13 +14,13 @@ BAD = "define stream S (price double);\nfrom S[prize > 1.0] select price insert 
 NOT_SIDDHI = "define stream S (price double\n"
 
 
-def test_a_good_app(command: Command, write: Callable[[str, str], None]) -> None:
+def test_a_valid_app_has_no_findings(command: Command, write: Callable[[str, str], None]) -> None:
     write("good.siddhi", GOOD)
     result = command("check", "good.siddhi")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "good.siddhi: OK\n", "")
 
 
-def test_a_bad_app_is_shown_with_the_place(command: Command, write: Callable[[str, str], None]) -> None:
+def test_an_invalid_app_is_an_error_with_its_location(command: Command, write: Callable[[str, str], None]) -> None:
     write("good.siddhi", GOOD)
     write("bad.siddhi", BAD)
     result = command("check", "bad.siddhi", "good.siddhi")
@@ -49,7 +49,7 @@ def test_findings_as_json(command: Command, write: Callable[[str, str], None]) -
 WARNED = "@asinc define stream S (v int);\n@sink(type='log', prefx='x') define stream O (v int);\nfrom S select v insert into O;"
 
 
-def test_what_has_no_effect_is_a_warning_with_its_place(
+def test_code_without_effect_is_a_warning_with_its_location(
     command: Command, write: Callable[[str, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     write("app.siddhi", WARNED)
@@ -73,7 +73,9 @@ def test_what_has_no_effect_is_a_warning_with_its_place(
     }
 
 
-def test_playback_without_a_word_on_timers_is_told_once(command: Command, write: Callable[[str, str], None]) -> None:
+def test_playback_without_an_annotation_about_timers_is_reported_once(
+    command: Command, write: Callable[[str, str], None]
+) -> None:
     write("java.siddhi", "@app:name('A')\n@app:playback\n" + GOOD)
     result = command("check", "java.siddhi")
     assert (result.exit_code, result.stdout) == (0, "java.siddhi: OK\n")
@@ -95,14 +97,14 @@ def test_an_app_from_standard_input(command: Command) -> None:
     assert command("check", "-", "-", stdin=GOOD).exit_code == 2
 
 
-def test_a_file_that_is_not_there_or_not_text(command: Command, write: Callable[[str, str], None]) -> None:
+def test_a_missing_or_binary_file_is_an_error(command: Command, write: Callable[[str, str], None]) -> None:
     assert command("check").exit_code == 2
     result = command("check", "none.siddhi")
     assert result.exit_code == 2
     assert "cannot read the app none.siddhi: No such file or directory" in result.stderr
 
 
-def test_nothing_is_run(command: Command, write: Callable[[str, str], None]) -> None:
+def test_a_checked_app_is_not_run(command: Command, write: Callable[[str, str], None]) -> None:
     app = """define trigger T at 'start';
     define function f[python] return int { raise SystemExit("it ran") };
     from T select f(triggered_time) as x insert into O;"""

@@ -20,7 +20,7 @@ def test_the_plan_is_printed(command: Command, write: Callable[[str, str], None]
     assert command("explain", "-", stdin=APP).stdout == result.stdout
 
 
-def test_a_refused_app_is_shown_with_the_place(command: Command) -> None:
+def test_an_invalid_app_is_an_error_with_its_location(command: Command) -> None:
     for text in ("define stream S (price double", "define stream S (price double); from S[prize > 1.0] insert into O;"):
         result = command("explain", "-", stdin=text)
         assert result.exit_code == 1

@@ -13,7 +13,7 @@ from tests.kit.interrupts import on_batch
 from tests.kit.running import running
 
 
-def test_the_first_request_is_heard_at_the_next_check() -> None:
+def test_the_first_request_is_handled_at_the_next_check() -> None:
     with Interrupt().installed() as interrupt:
         signal.raise_signal(signal.SIGINT)
         assert interrupt.asked
@@ -21,14 +21,14 @@ def test_the_first_request_is_heard_at_the_next_check() -> None:
             interrupt.check()
 
 
-def test_a_second_request_is_heard_at_once() -> None:
+def test_a_second_request_is_handled_immediately() -> None:
     with Interrupt().installed():
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
 
 
-def test_a_request_while_input_is_awaited_is_heard_at_once() -> None:
+def test_a_request_during_a_wait_for_input_is_handled_immediately() -> None:
     with Interrupt().installed() as interrupt, pytest.raises(KeyboardInterrupt), interrupt.waiting():
         signal.raise_signal(signal.SIGINT)
     assert not interrupt.asked
@@ -41,7 +41,7 @@ def test_a_request_after_the_last_check_does_not_wait_for_input() -> None:
             raise AssertionError("input was awaited")
 
 
-def test_a_request_between_two_stretches_of_waiting_waits_for_the_check() -> None:
+def test_a_request_between_two_waits_is_handled_at_the_check() -> None:
     with Interrupt().installed() as interrupt:
         with interrupt.waiting():
             pass
@@ -49,14 +49,14 @@ def test_a_request_between_two_stretches_of_waiting_waits_for_the_check() -> Non
         assert interrupt.asked
 
 
-def test_the_handler_before_comes_back() -> None:
+def test_the_previous_handler_is_restored() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Interrupt().installed():
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_request_while_time_catches_up_is_served_immediately() -> None:
+def test_a_request_during_timer_catch_up_is_handled_immediately() -> None:
     app = "@app:playback(timers = 'exact') define stream S (v int); define trigger T at every 1 sec; "
 
     def send(handler: InputHandler, time: int) -> None:
@@ -72,7 +72,7 @@ def test_a_request_while_time_catches_up_is_served_immediately() -> None:
         assert runtime.now < 200_000
 
 
-def test_a_request_inside_a_callback_waits_until_the_callback_is_done() -> None:
+def test_a_request_inside_a_callback_waits_for_the_callback() -> None:
     done = []
 
     def send(handler: InputHandler) -> None:
@@ -92,7 +92,7 @@ def test_a_request_inside_a_callback_waits_until_the_callback_is_done() -> None:
             interrupt.check()
 
 
-def test_a_request_while_the_engine_asks_a_calendar_is_heard_at_once() -> None:
+def test_a_request_during_a_calendar_search_is_handled_immediately() -> None:
     calendar = FunctionType(ask_now.__code__, {"__name__": "siddhi.planner.bind.cron", "signal": signal})
 
     def send() -> None:

@@ -1,4 +1,4 @@
-"""The command as a process: signals, pipes, and what is said when the extra is absent."""
+"""The command as a process: signals, pipes, and the error of a missing extra."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_importing_siddhi_does_not_import_the_command_line() -> None:
 
 
 @pytest.mark.parametrize("name", ["click", "rich", "pyarrow"])
-def test_without_the_extra_one_line_names_it(name: str) -> None:
+def test_a_missing_extra_is_an_error_of_one_line(name: str) -> None:
     code = f"import sys; sys.modules[{name!r}] = None; from siddhi.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=SECONDS)
     assert result.returncode == 2
     assert result.stderr == f"siddhi: package '{name}' is not installed; run: pip install 'siddhi[cli]'\n"
 
 
-def test_a_reader_that_leaves_ends_the_run_quietly(folder: Path) -> None:
+def test_a_closed_pipe_ends_the_run_without_an_error(folder: Path) -> None:
     (folder / "in.csv").write_text("v\n" + "1\n" * 2_000_000, encoding="utf-8")
     process = subprocess.Popen(
         [*SIDDHI, "run", "app.siddhi", "--input", "S=in.csv", "--output", "O=-"],
@@ -72,7 +72,7 @@ def test_a_reader_that_leaves_ends_the_run_quietly(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent differently there")
-def test_ctrl_c_while_input_is_awaited_ends_with_what_came_so_far(folder: Path) -> None:
+def test_ctrl_c_during_a_wait_for_input_ends_with_the_events_so_far(folder: Path) -> None:
     process = subprocess.Popen(
         [*SIDDHI, "run", "app.siddhi", "--input", "S=-", "--output", "O=-", "--output", "S=out.csv"],
         stdin=subprocess.PIPE,
@@ -93,7 +93,7 @@ def test_ctrl_c_while_input_is_awaited_ends_with_what_came_so_far(folder: Path) 
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
-def test_ctrl_c_in_the_middle_of_work_ends_between_two_batches(folder: Path) -> None:
+def test_ctrl_c_during_a_run_ends_between_two_batches(folder: Path) -> None:
     os.mkfifo(folder / "in.csv")
     process = subprocess.Popen(
         [*SIDDHI, "run", "app.siddhi", "--input", "S=in.csv", "--output", "O=out.csv"],
@@ -115,7 +115,7 @@ def test_ctrl_c_in_the_middle_of_work_ends_between_two_batches(folder: Path) -> 
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
-def test_ctrl_c_before_the_first_event_is_an_interruption_like_any_other(folder: Path) -> None:
+def test_ctrl_c_before_the_first_event_is_an_interruption(folder: Path) -> None:
     os.mkfifo(folder / "in.csv")
     # Where the parent ignores the signal, as shells do for what they start in the background, Python starts deaf.
     code = (
@@ -158,7 +158,7 @@ def test_standard_streams_may_be_closed(folder: Path, command: str, output: str,
 @pytest.mark.parametrize(
     "command", ["explain app.siddhi", "check app.siddhi", "--help", "run -q app.siddhi --input S=in.csv --output O=-"]
 )
-def test_a_full_disk_is_named(folder: Path, command: str) -> None:
+def test_a_full_disk_is_an_error_with_the_file(folder: Path, command: str) -> None:
     (folder / "in.csv").write_text("v\n7\n", encoding="utf-8")
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         result = subprocess.run(
@@ -179,7 +179,9 @@ def test_the_console_script_is_declared() -> None:
     assert 'siddhi = "siddhi.cli:main"' in lines
 
 
-def test_progress_is_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_on_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from siddhi.cli import progress
 
     class Half:
@@ -198,7 +200,7 @@ def test_progress_is_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "1,000 events" in capsys.readouterr().err
 
 
-def test_the_package_is_the_command():
+def test_the_package_can_be_run_as_the_command():
     shown = subprocess.run(
         [sys.executable, "-m", "siddhi", "--help"], capture_output=True, text=True, check=True
     ).stdout

@@ -1,4 +1,4 @@
-"""``siddhi query``: files in, one question, its answer out."""
+"""``siddhi query``: read files, run one on-demand query, print its rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rows(text: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_the_answer_is_printed_as_json_lines(command: Command):
+def test_rows_are_printed_as_json_lines(command: Command):
     result = command(
         "query", "app.siddhi", "from Prices select symbol, price order by symbol", "--input", "Trades=trades.csv"
     )
@@ -46,7 +46,7 @@ def test_the_answer_is_printed_as_json_lines(command: Command):
     assert "3 rows to standard output" in result.stderr
 
 
-def test_windows_can_be_asked_and_files_written(command: Command):
+def test_windows_can_be_queried_and_files_written(command: Command):
     question = "from Last select count() as n, sum(price) as total"
     result = command(
         "query", "app.siddhi", question, "--input", "Trades=trades.csv", "--output", "answer.csv", "--quiet"
@@ -55,12 +55,12 @@ def test_windows_can_be_asked_and_files_written(command: Command):
     assert Path("answer.csv").read_text() == "n,total\n2,101.0\n"
 
 
-def test_no_row_is_no_line(command: Command):
+def test_an_empty_result_prints_nothing(command: Command):
     result = command("query", "app.siddhi", "from Prices select symbol", "--quiet")
     assert (result.exit_code, result.output) == (0, "")
 
 
-def test_objects_are_json(command: Command, write: Write):
+def test_objects_are_printed_as_json(command: Command, write: Write):
     write(
         "sets.siddhi",
         "define stream S (a string); define table T (a string, s object);"
@@ -70,14 +70,14 @@ def test_objects_are_json(command: Command, write: Write):
     assert rows(result.stdout) == [{"a": "x", "s": ["x"]}]
 
 
-def test_a_wrong_question_is_refused_before_anything_is_read(command: Command):
+def test_an_invalid_query_is_refused_before_input_is_read(command: Command):
     result = command("query", "app.siddhi", "from Prizes select symbol", "--input", "Trades=trades.csv")
     assert result.exit_code == 1
     assert "Prices" in result.stderr
     assert "events in" not in result.stderr
 
 
-def test_a_question_that_fails_says_so(command: Command, write: Write):
+def test_a_failed_query_is_an_error(command: Command, write: Write):
     write(
         "fail.siddhi",
         "define function f[python] return int { raise ValueError('no luck') }; define table T (a int);",
@@ -96,18 +96,18 @@ def test_a_question_that_fails_says_so(command: Command, write: Write):
         (["--until", "2020-01-01"], "--until requires a clock"),
     ],
 )
-def test_what_makes_no_sense_is_refused(command: Command, arguments: list[str], message: str):
+def test_invalid_options_are_refused(command: Command, arguments: list[str], message: str):
     result = command("query", "app.siddhi", "from Prices select symbol", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
 
 
-def test_standard_input_is_read_once(command: Command):
+def test_standard_input_can_be_read_only_once(command: Command):
     result = command("query", "-", "from Prices select symbol", "--input", "Trades=-", stdin=APP)
     assert result.exit_code == 2
 
 
-def test_a_table_in_a_database_can_be_asked_and_changed_without_input(command: Command, write: Write):
+def test_a_table_in_a_database_can_be_queried_and_changed_without_input(command: Command, write: Write):
     pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
     write("kept.siddhi", "@store(type='rdbms', url='sqlite:///kept.db') define table T (a string, v int);")
     for question in (

@@ -1,4 +1,4 @@
-"""``siddhi run``: files in, files out, and every way to end."""
+"""``siddhi run``: input files, output files, and exit codes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def app(write: Write) -> str:
 
 @pytest.mark.parametrize("source", ["in.csv", "in.jsonl", "in.parquet"])
 @pytest.mark.parametrize("target", ["out.csv", "out.jsonl", "out.parquet"])
-def test_every_format_gives_the_same_events(command: Command, app: str, source: str, target: str) -> None:
+def test_all_formats_give_the_same_events(command: Command, app: str, source: str, target: str) -> None:
     make_file(source, TRADES, ["symbol", "price", "volume"])
     result = command("run", app, "--input", f"Trades={source}", "--output", f"Alerts={target}")
     assert result.exit_code == 0, result.output
@@ -70,13 +70,13 @@ def test_every_format_gives_the_same_events(command: Command, app: str, source: 
     assert "events/s" in result.stderr
 
 
-def test_a_dash_prints_json_lines_and_nothing_else(command: Command, app: str, write: Write) -> None:
+def test_a_dash_prints_only_json_lines(command: Command, app: str, write: Write) -> None:
     write("in.csv", "symbol,price,volume\nA,100.5,1\nB,1,2\n")
     result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=-")
     assert result.stdout == '{"symbol":"A","price":100.5,"volume":1}\n'
 
 
-def test_streams_that_share_standard_output_say_their_name(command: Command, app: str, write: Write) -> None:
+def test_streams_that_share_standard_output_are_named(command: Command, app: str, write: Write) -> None:
     write("in.csv", "symbol,price,volume\nA,100.5,1\nB,1,2\n")
     result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=-", "--output", "Trades=-")
     rows = json_rows(result.stdout)
@@ -93,7 +93,7 @@ def test_app_and_events_from_standard_input(command: Command, app: str, write: W
     assert len(json_rows(result.stdout)) == 1
 
 
-def test_quiet_says_nothing(command: Command, app: str, write: Write) -> None:
+def test_quiet_prints_nothing(command: Command, app: str, write: Write) -> None:
     write("in.csv", "symbol,price,volume\nA,100.5,1\n")
     result = command("run", app, "-q", "--input", "Trades=in.csv", "--output", "Alerts=out.csv")
     assert (result.exit_code, result.output) == (0, "")
@@ -113,7 +113,7 @@ def test_with_a_timestamp_column_the_clock_follows_the_events(command: Command, 
 
 
 @pytest.mark.parametrize(("clock", "expired"), [("", 2_000), ("@app:playback ", 9_000)])
-def test_timers_run_at_their_own_time_unless_the_app_keeps_siddhi_s_rule(
+def test_timers_run_at_their_own_time_unless_siddhi_mode_is_set(
     command: Command, write: Write, clock: str, expired: int
 ) -> None:
     query = "define stream S (v int); from S#window.time(1 sec) select v insert expired events into O;"
@@ -126,7 +126,7 @@ def test_timers_run_at_their_own_time_unless_the_app_keeps_siddhi_s_rule(
 @pytest.mark.parametrize("rows", [1, 100])
 @pytest.mark.parametrize("attributes", ["v int", "v int, at long"])
 @pytest.mark.parametrize("name", ["in.csv", "in.jsonl"])
-def test_a_time_out_of_range_is_told_as_one(
+def test_an_out_of_range_time_is_an_error(
     command: Command, write: Write, name: str, attributes: str, rows: int
 ) -> None:
     write("app.siddhi", f"define stream S ({attributes}); from S select v insert into O;")
@@ -141,7 +141,7 @@ def test_a_time_out_of_range_is_told_as_one(
     assert command("run", "app.siddhi", "--input", f"S={name}", "--until", str(2**62 + 1)).exit_code == 2
 
 
-def test_without_playback_events_of_the_past_leave_at_once(command: Command, write: Write) -> None:
+def test_without_playback_past_events_expire_immediately(command: Command, write: Write) -> None:
     write("app.siddhi", LAST_SECOND)
     write("in.csv", "symbol,volume,at\nA,1,1000\nB,2,1500\nC,4,2000\n")
     arguments = ["run", "app.siddhi", "--input", "Trades=in.csv", "--output", "Totals=-", "--timestamp", "at"]
@@ -159,7 +159,7 @@ def test_a_time_may_be_text_and_an_attribute(command: Command, write: Write) -> 
     assert [row["s"] for row in json_rows(result.stdout)] == [1, 3, 6]
 
 
-def test_until_a_time_after_the_last_event(command: Command, write: Write) -> None:
+def test_until_sets_a_time_after_the_last_event(command: Command, write: Write) -> None:
     write("app.siddhi", "define stream S (v int); from S#window.timeBatch(1 min) select sum(v) as s insert into O;")
     write("in.csv", "at,v\n2013-03-04T00:00:00Z,1\n2013-03-04T00:00:59Z,2\n")
     arguments = ["run", "app.siddhi", "--input", "S=in.csv", "--output", "O=-", "--timestamp", "at", "--until"]
@@ -185,7 +185,7 @@ def test_inputs_are_merged_by_time(command: Command, write: Write) -> None:
     assert [row["s"] for row in rows[:5]] == ["a", "a", "b", "a", "b"]
 
 
-def test_several_files_of_one_stream_follow_each_other(command: Command, app: str, write: Write) -> None:
+def test_files_of_one_stream_are_read_in_order(command: Command, app: str, write: Write) -> None:
     write("monday.csv", "symbol,price,volume\nA,101,1\n")
     write("tuesday.csv", "volume,symbol,price\n2,B,102\n")
     result = command(
@@ -195,7 +195,7 @@ def test_several_files_of_one_stream_follow_each_other(command: Command, app: st
     assert "Trades: 2 events in" in result.stderr
 
 
-def test_a_large_input_goes_through_in_pieces(command: Command, app: str, tmp_path: Path) -> None:
+def test_a_large_input_is_read_in_batches(command: Command, app: str, tmp_path: Path) -> None:
     rows = 200_000
     table = pd.DataFrame({"symbol": ["A", "B"] * (rows // 2), "price": range(rows), "volume": range(rows)})
     table.to_csv("in.csv", index=False)
@@ -220,7 +220,7 @@ def test_objects_are_written_as_json(command: Command, write: Write, target: str
     assert seen == ([["a"], ["a", "b"]] if target == "out.jsonl" else ['["a"]', '["a", "b"]'])
 
 
-def test_a_refused_app_is_shown_with_the_place(command: Command, write: Write) -> None:
+def test_an_invalid_app_is_an_error_with_its_location(command: Command, write: Write) -> None:
     write("app.siddhi", "define stream S (price double);\nfrom S[prize > 1.0] select price insert into O;\n")
     write("in.csv", "price\n1\n")
     result = command("run", "app.siddhi", "--input", "S=in.csv")
@@ -263,9 +263,7 @@ def test_a_refused_app_is_shown_with_the_place(command: Command, write: Write) -
         (["--input", "Trades=in.csv", "--on-bad-line", "panic"], "'panic' is not one of 'fail', 'skip'"),
     ],
 )
-def test_a_command_that_makes_no_sense(
-    command: Command, app: str, write: Write, arguments: list[str], said: str
-) -> None:
+def test_invalid_options_are_refused(command: Command, app: str, write: Write, arguments: list[str], said: str) -> None:
     write("in.csv", "symbol,price,volume\n")
     result = command("run", app, *arguments)
     assert result.exit_code == 2
@@ -273,14 +271,14 @@ def test_a_command_that_makes_no_sense(
     assert not Path("out.csv").exists()
 
 
-def test_an_app_that_is_not_there(command: Command, write: Write) -> None:
+def test_a_missing_app_is_an_error(command: Command, write: Write) -> None:
     write("in.csv", "symbol,price,volume\n")
     result = command("run", "none.siddhi", "--input", "Trades=in.csv")
     assert result.exit_code == 2
     assert "cannot read the app none.siddhi: No such file or directory" in result.stderr
 
 
-def test_a_missing_column_ends_the_run_before_an_output_is_touched(command: Command, app: str, write: Write) -> None:
+def test_a_missing_column_ends_the_run_before_outputs_are_opened(command: Command, app: str, write: Write) -> None:
     write("in.csv", "symbol,prize,volume\nA,1,1\n")
     write("out.csv", "precious")
     result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=out.csv")
@@ -308,7 +306,7 @@ def test_bad_lines_can_be_skipped_and_are_counted(command: Command, app: str, wr
     assert [row[0] for row in rows_of("out.csv")] == ["A", "C"]
 
 
-def test_an_output_that_can_not_be_made(command: Command, app: str, write: Write) -> None:
+def test_an_output_that_cannot_be_created_is_an_error(command: Command, app: str, write: Write) -> None:
     write("in.csv", "symbol,price,volume\nA,101,1\n")
     result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=none/out.csv")
     assert result.exit_code == 4
@@ -317,7 +315,7 @@ def test_an_output_that_can_not_be_made(command: Command, app: str, write: Write
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("target", ["out.csv", "out.jsonl", "out.parquet"])
-def test_an_output_that_can_not_be_written(command: Command, app: str, target: str) -> None:
+def test_an_output_that_cannot_be_written_is_an_error(command: Command, app: str, target: str) -> None:
     make_file("in.csv", [("A", 101.0, 1)] * 100_000, ["symbol", "price", "volume"])
     Path(target).symlink_to("/dev/full")
     result = command("run", app, "--input", "Trades=in.csv", "--output", f"Alerts={target}")
@@ -325,7 +323,7 @@ def test_an_output_that_can_not_be_written(command: Command, app: str, target: s
     assert f"cannot write {target}: No space left on device" in result.stderr
 
 
-def test_an_app_that_fails_on_events(command: Command, write: Write) -> None:
+def test_an_app_that_fails_on_events_ends_the_run(command: Command, write: Write) -> None:
     write("app.siddhi", "define stream S (v int, b bool); from S select v, and(b) as every insert into O;")
     write("in.csv", "v,b\n1,true\n2,\n3,\n4,true\n")
     result = command("run", "app.siddhi", "--input", "S=in.csv", "--output", "O=-")

@@ -1,4 +1,4 @@
-"""Configuration from outside: where it comes from, and what apps make of it."""
+"""Configuration managers: files and dictionaries, and their use by apps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def held() -> Iterator[tuple[SiddhiManager, Shelf]]:
         yield found
 
 
-def test_what_is_known(config):
+def test_references_extension_settings_and_properties_are_found(config):
     assert config.reference("kept") == {"type": "shelf", "colour": "red", "depth": "2.5"}
     assert config.reference("kep") is None
     assert config.extension_config("store", "shelf") == {"height": "3", "dusty": "false"}
@@ -55,7 +55,7 @@ def test_what_is_known(config):
     assert config.properties() == {"shardId": "node1", "aggTimeZone": "Asia/Colombo", "enabled": "true"}
 
 
-def test_one_that_knows_nothing():
+def test_an_empty_configuration_has_no_values():
     config = ConfigManager()
     assert (config.reference("a"), config.extension_config("a", "b"), config.properties()) == (None, {}, {})
     pytest.importorskip("yaml", reason="PyYAML is not installed")
@@ -102,7 +102,7 @@ def test_sources_and_sinks_by_reference(what):
     assert seen == [("news", {"size": "9"})]
 
 
-def test_destinations_may_be_references_too():
+def test_destinations_may_be_references():
     references = {"out.type": "inMemory", "east.topic": "orders-east", "west.topic": "orders-west"}
     app = """define stream S (v int);
         @sink(ref = 'out', @map(type = 'passThrough'), @distribution(strategy = 'roundRobin',
@@ -130,7 +130,7 @@ def test_destinations_may_be_references_too():
 
 
 @pytest.mark.parametrize("config", [None, InMemoryConfigManager()])
-def test_a_reference_that_is_none_is_refused(config):
+def test_an_unknown_reference_is_refused(config):
     with SiddhiManager() as manager:
         manager.set_config_manager(config)
         with pytest.raises(SiddhiAppCreationError, match="ref 'kept' is not defined in the configuration") as caught:
@@ -138,7 +138,7 @@ def test_a_reference_that_is_none_is_refused(config):
     assert caught.value.line == 1
 
 
-def test_properties_reach_the_planner():
+def test_properties_are_passed_to_the_planner():
     app = """
     define stream S (s string, ts long);
     define aggregation A from S select s, count() as n group by s aggregate by ts every days;
@@ -165,19 +165,19 @@ def test_properties_reach_the_planner():
         ("!!python/object/apply:os.getcwd []", "can't be read"),
     ],
 )
-def test_what_is_no_configuration_is_refused(text, message):
+def test_an_invalid_configuration_is_refused(text, message):
     pytest.importorskip("yaml", reason="PyYAML is not installed")
     with pytest.raises(ConfigError, match=message):
         YAMLConfigManager(text)
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path):
+def test_a_missing_file_is_an_error(tmp_path):
     pytest.importorskip("yaml", reason="PyYAML is not installed")
     with pytest.raises(ConfigError, match="can't be read"):
         YAMLConfigManager(tmp_path / "none.yaml")
 
 
-def test_without_yaml_it_is_said_what_to_install(monkeypatch):
+def test_a_missing_yaml_package_is_an_error_with_a_hint(monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(ConfigError, match=r"pip install 'siddhi\[yaml\]'"):
         YAMLConfigManager("")

@@ -53,7 +53,7 @@ def manager() -> SiddhiManager:
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case["name"])
-def test_a_mapper_reads_and_writes_what_siddhi_does(case: Case, caplog: pytest.LogCaptureFixture) -> None:
+def test_mappers_read_and_write_the_recorded_payloads(case: Case, caplog: pytest.LogCaptureFixture) -> None:
     expected = case["expect"]
     play = from_source if case["direction"] == "source" else to_sink
     if expected.get("error") == "creation":

@@ -1,4 +1,4 @@
-"""Recorded traces of Siddhi 5.1.33: the app of every case does here what it did there."""
+"""Recorded traces of Siddhi 5.1.33: the app of every case has the same outputs here."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ALL = [case for path in sorted(CASES.glob("*.jsonl")) for case in load_cases(pat
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case["id"])
-def test_the_engine_does_what_was_recorded(case: Case) -> None:
+def test_outputs_equal_the_recorded_ones(case: Case) -> None:
     found = difference(case, play(case))
     if found is not None:
         pytest.fail(f"{case.get('note', case['id'])}\n{case['app']}\n{found}", pytrace=False)
 
 
-def test_every_case_is_there_once() -> None:
+def test_case_ids_are_unique() -> None:
     assert len({case["id"] for case in ALL}) == len(ALL)

@@ -1,4 +1,4 @@
-"""What the documents show works: Python blocks run and print what they say, links lead somewhere, commands exist."""
+"""The documents are correct: Python blocks print what is shown, links are valid, commands exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def identify(path: Path) -> str:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=identify)
-def test_python_blocks_run_and_print_what_they_say(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_blocks_print_the_shown_output(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
     for code, output in PYTHON.findall(document.read_text(encoding="utf-8")):
         if "'rdbms'" in code:
@@ -32,7 +32,7 @@ def test_python_blocks_run_and_print_what_they_say(document: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=identify)
-def test_links_lead_somewhere(document: Path) -> None:
+def test_links_are_valid(document: Path) -> None:
     links = LINK.findall(document.read_text(encoding="utf-8"))
     assert [link for link in links if not (document.parent / link).exists()] == []
 

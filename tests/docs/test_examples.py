@@ -1,4 +1,4 @@
-"""The SiddhiQL examples of the documents say what the engine does: every one is run."""
+"""The SiddhiQL examples of the documents give the outputs shown."""
 
 from __future__ import annotations
 

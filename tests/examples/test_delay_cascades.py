@@ -1,4 +1,4 @@
-"""The delay cascades against pandas: every pattern written again as joins of tables, by what it means."""
+"""The delay cascades against pandas: every pattern rewritten as joins of tables."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_delays_that_grow_three_times_in_a_row(outputs: dict[str, pd.DataFrame],
     assert len(growing) > 20
 
 
-def test_aircraft_that_stayed_away(
+def test_aircraft_without_a_departure_within_12_hours(
     outputs: dict[str, pd.DataFrame], movements: pd.DataFrame, late_arrivals: pd.DataFrame, departures: pd.DataFrame
 ) -> None:
     very_late = late_arrivals[late_arrivals["delay"] >= 120]
@@ -125,6 +125,6 @@ def test_aircraft_that_stayed_away(
     assert len(expected) > 10
 
 
-def test_the_data_is_in_the_order_of_time(movements: pd.DataFrame) -> None:
+def test_the_data_is_in_order_of_time(movements: pd.DataFrame) -> None:
     assert movements["ts"].is_monotonic_increasing
     assert set(movements["kind"]) == {"arrival", "departure"}

@@ -1,4 +1,4 @@
-"""What holds for every example."""
+"""Rules for all examples."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ APPS = sorted(EXAMPLES.rglob("*.siddhi"))
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda path: path.name)
-def test_the_app_is_well_and_can_be_explained(app: Path) -> None:
+def test_the_app_is_valid_and_can_be_explained(app: Path) -> None:
     assert CliRunner().invoke(siddhi, ["check", str(app)]).exit_code == 0
     assert CliRunner().invoke(siddhi, ["explain", str(app)]).exit_code == 0
 
 
 @pytest.mark.parametrize("folder", [path for path in EXAMPLES.iterdir() if path.is_dir()], ids=lambda path: path.name)
-def test_an_example_is_small_and_says_where_its_data_is_from(folder: Path) -> None:
+def test_an_example_is_small_and_names_the_source_of_its_data(folder: Path) -> None:
     assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) < 1_500_000
     assert (folder / "make_data.py").exists()
     assert "public domain" in (folder / "README.md").read_text(encoding="utf-8")

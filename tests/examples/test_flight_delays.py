@@ -1,4 +1,4 @@
-"""The flight example against pandas: every window written again from its definition."""
+"""The flight example against pandas: every window computed from its definition."""
 
 from __future__ import annotations
 
@@ -67,12 +67,14 @@ def test_airport_alerts_are_the_delays_above_the_threshold(
     assert len(outputs["Alerts"]) == 565
 
 
-def test_carrier_alerts_use_the_time_in_the_event(outputs: dict[str, pd.DataFrame], departures: pd.DataFrame) -> None:
+def test_carrier_alerts_use_the_time_of_the_event(outputs: dict[str, pd.DataFrame], departures: pd.DataFrame) -> None:
     delays = rolling(departures, "carrier", "3h")
     assert_same(outputs["CarrierAlerts"], delays[(delays["departures"] >= 20) & (delays["avg_delay"] > 90.0)])
 
 
-def test_cancellations_come_when_their_day_is_over(outputs: dict[str, pd.DataFrame], flights: pd.DataFrame) -> None:
+def test_cancellations_are_emitted_at_the_end_of_their_day(
+    outputs: dict[str, pd.DataFrame], flights: pd.DataFrame
+) -> None:
     cancelled = flights[flights["dep_delay"].isna()]
     day = (cancelled["ts"] - MIDNIGHT_MS) // DAY_MS
     over = (day + 1) * DAY_MS + MIDNIGHT_MS <= flights["ts"].max()
@@ -82,5 +84,5 @@ def test_cancellations_come_when_their_day_is_over(outputs: dict[str, pd.DataFra
     assert outputs["DailyCancellations"]["cancelled"].sum() > 500  # the storm is in it
 
 
-def test_the_data_is_in_the_order_the_flights_left(flights: pd.DataFrame) -> None:
+def test_the_data_is_in_order_of_departure(flights: pd.DataFrame) -> None:
     assert flights["ts"].is_monotonic_increasing

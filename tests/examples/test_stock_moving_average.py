@@ -1,4 +1,4 @@
-"""The stock example against pandas: every window written again from its definition."""
+"""The stock example against pandas: every window computed from its definition."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_breakouts_are_the_closes_above_the_average(outputs: dict[str, pd.DataFr
     assert len(above) == 94
 
 
-def test_months_are_folded_from_21_bars_per_symbol(outputs: dict[str, pd.DataFrame], bars: pd.DataFrame) -> None:
+def test_months_have_21_bars_per_symbol(outputs: dict[str, pd.DataFrame], bars: pd.DataFrame) -> None:
     whole = bars[: len(bars) // 84 * 84]
     groups = whole.groupby([np.arange(len(whole)) // 84, "symbol"], sort=False)
     expected = groups.agg(

@@ -79,7 +79,7 @@ def test_an_aggregator_is_a_class_with_four_methods() -> None:
     assert found.overloads[0].parameters[0].name == "value"
 
 
-def test_a_stream_function_names_what_it_appends() -> None:
+def test_a_stream_function_names_the_attributes_it_appends() -> None:
     registry = Registry()
 
     @extension.stream_function("split", args=(STRING,), appends={"head": STRING, "tail": STRING}, registry=registry)
@@ -90,7 +90,7 @@ def test_a_stream_function_names_what_it_appends() -> None:
     assert found.appends == (Attribute("head", STRING), Attribute("tail", STRING))
 
 
-def test_mistakes_fail_when_declared() -> None:
+def test_invalid_declarations_are_refused() -> None:
     registry = Registry()
     with pytest.raises(ExtensionError, match="declared with 2 argument"):
         extension.function("f", args=(INT, INT), returns=INT, registry=registry)(lambda a: a)
@@ -120,7 +120,7 @@ def test_mistakes_fail_when_declared() -> None:
     assert list(registry.all(extension.FunctionMetadata)) == []
 
 
-def test_without_registry_every_manager_of_the_process_knows_it() -> None:
+def test_without_a_registry_all_managers_of_the_process_use_it() -> None:
     @extension.function("test_decorators:answer", returns=INT)
     def answer() -> int:
         return 42

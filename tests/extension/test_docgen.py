@@ -14,7 +14,7 @@ def test_an_empty_registry_has_an_empty_page() -> None:
     assert reference_page(Registry()) == "# Extensions\n"
 
 
-def test_signatures_say_how_arguments_repeat() -> None:
+def test_signatures_show_repeated_arguments() -> None:
     maximum = builtin_registry().function(None, "maximum")
     assert isinstance(maximum, FunctionMetadata)
     assert signature(maximum, maximum.overloads[0]) == "maximum(int|long|float|double arg, ...), all of one type"

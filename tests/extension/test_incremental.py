@@ -1,4 +1,4 @@
-"""Incremental aggregators: how they are declared, and what is refused then."""
+"""Incremental aggregators: declarations, and declarations that are refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def total(x: Attribute) -> IncrementalAttributeAggregator:
     return IncrementalAttributeAggregator((BaseAttribute("T", DOUBLE, "sum", x.name),), "T")
 
 
-def test_a_function_says_what_is_kept() -> None:
+def test_a_declaration_has_base_attributes_and_a_result() -> None:
     registry = Registry()
     assert (
         extension.incremental_aggregator("my:total", args=(DOUBLE,), returns=DOUBLE, registry=registry)(total) is total
@@ -38,7 +38,7 @@ def test_a_function_says_what_is_kept() -> None:
     assert registry.aggregator("my", "total") is None
 
 
-def test_the_namespace_of_the_kind_is_left_out() -> None:
+def test_the_namespace_incrementalaggregator_is_removed() -> None:
     registry = Registry()
     extension.incremental_aggregator("incrementalAggregator:total", args=(DOUBLE,), returns=DOUBLE, registry=registry)(
         total
@@ -50,7 +50,7 @@ def test_the_namespace_of_the_kind_is_left_out() -> None:
         SiddhiManager().set_extension(name, total)
 
 
-def test_names_are_those_of_no_function_and_no_built_in() -> None:
+def test_names_of_functions_and_built_ins_are_taken() -> None:
     registry = Registry(builtin_registry())
     declare = {"args": (DOUBLE,), "returns": DOUBLE, "registry": registry}
     for taken, holder in (("sum", "incremental aggregator 'sum'"), ("coalesce", "function 'coalesce'")):
@@ -69,7 +69,7 @@ def test_names_are_those_of_no_function_and_no_built_in() -> None:
             return 0.0
 
 
-def test_mistakes_fail_when_declared() -> None:
+def test_invalid_declarations_are_refused() -> None:
     registry = Registry()
 
     def declare(**more: object) -> None:

@@ -32,7 +32,7 @@ def an_aggregator(name: str = "f", **changes: object) -> AggregatorMetadata:
     return AggregatorMetadata(name=name, **fields)  # type: ignore[arg-type]
 
 
-def test_finds_by_namespace_and_name() -> None:
+def test_extensions_are_found_by_namespace_and_name() -> None:
     registry = Registry()
     plain, spaced = a_function("f"), a_function("f", "geo")
     registry.register(plain)
@@ -49,7 +49,7 @@ def test_names_are_case_sensitive() -> None:
     assert registry.function(None, "F") is not registry.function(None, "f")
 
 
-def test_kinds_do_not_mix() -> None:
+def test_kinds_of_extensions_are_separate() -> None:
     registry = Registry()
     registry.register(an_aggregator("total"))
     assert registry.function(None, "total") is None
@@ -59,7 +59,7 @@ def test_kinds_do_not_mix() -> None:
     assert registry.script_language("total") is None
 
 
-def test_a_second_holder_is_refused_and_the_first_named() -> None:
+def test_a_taken_name_is_refused_and_its_holder_named() -> None:
     registry = Registry()
     registry.register(a_function("f", implementation=len, native=None))
     with pytest.raises(ExtensionError, match=r"function 'f' .*taken by function 'f' \(builtins\.len\)"):
@@ -73,19 +73,19 @@ def test_functions_and_aggregators_share_their_names() -> None:
         registry.register(an_aggregator("f"))
 
 
-def test_a_window_may_be_called_like_a_function() -> None:
+def test_a_window_and_a_function_may_have_one_name() -> None:
     registry = Registry()
     registry.register(a_function("f"))
     registry.register(WindowMetadata(name="f", overloads=(Overload(),), native="f"))
 
 
-def test_built_ins_are_held_too() -> None:
+def test_names_of_built_ins_are_taken() -> None:
     registry = Registry(builtin_registry())
     with pytest.raises(ExtensionError, match="taken by function 'cast' \\(built in\\)"):
         registry.register(a_function("cast"))
 
 
-def test_replace_hides_the_holder_in_this_registry_only() -> None:
+def test_replace_hides_the_earlier_definition_in_this_registry_only() -> None:
     mine, theirs = Registry(builtin_registry()), Registry(builtin_registry())
     own = a_function("cast")
     mine.register(own, replace=True)
@@ -94,7 +94,7 @@ def test_replace_hides_the_holder_in_this_registry_only() -> None:
     assert [found for found in mine.all(FunctionMetadata) if found.name == "cast"] == [own]
 
 
-def test_the_same_definition_may_register_again() -> None:
+def test_the_same_definition_may_be_registered_again() -> None:
     registry = Registry()
     registry.register(a_function("f", implementation=len, native=None))
     again = a_function("f", implementation=len, native=None, description="again")
@@ -117,12 +117,12 @@ def test_the_same_definition_may_register_again() -> None:
         (an_aggregator(native=None, implementation=object), r"lacks add, remove, reset, value\(\)"),
     ],
 )
-def test_metadata_that_cannot_work_is_refused(metadata: FunctionMetadata, message: str) -> None:
+def test_invalid_metadata_is_refused(metadata: FunctionMetadata, message: str) -> None:
     with pytest.raises(ExtensionError, match=message):
         Registry().register(metadata)
 
 
-def test_metadata_of_modules_collections_and_decorated_things() -> None:
+def test_metadata_is_found_in_modules_collections_and_decorated_objects() -> None:
     metadata = a_function()
 
     def decorated() -> None: ...
@@ -169,7 +169,7 @@ def offers(monkeypatch: pytest.MonkeyPatch) -> _Offers:
     return found
 
 
-def test_entry_points_are_loaded_when_their_name_is_asked_for(offers: _Offers) -> None:
+def test_entry_points_are_loaded_when_their_name_is_used(offers: _Offers) -> None:
     registry = Registry(entry_points=True)
     assert offers.scans == 0
     assert registry.function("geo", "near") is not None
@@ -190,7 +190,7 @@ def test_without_entry_points_nothing_is_scanned(offers: _Offers) -> None:
     assert offers.scans == 0
 
 
-def test_without_what_packages_offer_nothing_of_theirs_is_loaded_or_found(offers: _Offers) -> None:
+def test_without_package_extensions_none_is_loaded_or_found(offers: _Offers) -> None:
     """Not even once another app, or the same package's import, has loaded it."""
     own = a_function("own", "geo")
     shared = Registry(entry_points=True)
@@ -210,7 +210,9 @@ def test_without_what_packages_offer_nothing_of_theirs_is_loaded_or_found(offers
     assert manager.names(FunctionMetadata) == ["geo:distance", "geo:near", "geo:own", "text:upper"]
 
 
-def test_what_an_import_registers_counts_as_offered(offers: _Offers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extensions_registered_by_an_import_belong_to_its_package(
+    offers: _Offers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The module of an entry point may hold decorators, which register more than it offers."""
     shared = Registry(entry_points=True)
     loads = EntryPoint.load
@@ -225,7 +227,7 @@ def test_what_an_import_registers_counts_as_offered(offers: _Offers, monkeypatch
     assert shared.without_offered(()).function("geo", "more") is None
 
 
-def test_the_registry_of_the_process_stands_on_the_built_ins() -> None:
+def test_the_registry_of_the_process_extends_the_built_ins() -> None:
     assert shared_registry().aggregator(None, "sum") is builtin_registry().aggregator(None, "sum")
     assert shared_registry() is shared_registry()
     assert "sum" in shared_registry().names(AggregatorMetadata)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.skipif(unavailable() is not None, reason=unavailable() or "")
 @pytest.mark.parametrize(("kind", "every"), [("files", 47), ("memory", 499), ("clock", 20)])
-def test_what_fails_is_an_error_and_nothing_is_half_done(kind: str, every: int) -> None:
+def test_a_failed_call_is_an_error_and_nothing_is_half_done(kind: str, every: int) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults", kind, "--every", str(every)],
         cwd=ROOT,

@@ -24,7 +24,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("kind", COUNTS)
-def test_the_first_cases_find_nothing(kind: str) -> None:
+def test_the_first_cases_have_no_findings(kind: str) -> None:
     done = python("-m", "tests.fuzz", kind, "--seed", "1", "--count", str(COUNTS[kind]))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{kind}: {COUNTS[kind]} tries (seeds 1 to {COUNTS[kind]}), 0 failures" in done.stdout
@@ -46,7 +46,7 @@ def test_the_first_cases_find_nothing(kind: str) -> None:
         ("raise SystemExit", "SystemExit"),
     ],
 )
-def test_whatever_happens_is_a_finding_and_the_next_case_goes_on(attempt: str, what: str) -> None:
+def test_a_crash_or_hang_is_a_finding_and_the_next_case_continues(attempt: str, what: str) -> None:
     script = f"""
 import os, signal, threading
 from tests.fuzz.driver import run

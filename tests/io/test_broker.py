@@ -27,14 +27,14 @@ def test_subscribers_are_called_in_order_of_subscription(heard):
     assert heard == [("first", "m"), "m"]
 
 
-def test_subscribing_twice_is_subscribing_once(heard):
+def test_a_second_subscription_has_no_effect(heard):
     InMemoryBroker.subscribe("broker-test", heard.append)
     InMemoryBroker.subscribe("broker-test", heard.append)
     InMemoryBroker.publish("broker-test", 1)
     assert heard == [1]
 
 
-def test_a_topic_without_subscriber_says_so(heard):
+def test_publishing_reports_a_topic_without_subscriber(heard):
     with pytest.raises(SubscriberUnavailableError, match="topic 'broker-test' has no subscribers"):
         InMemoryBroker.publish("broker-test", 1)
     InMemoryBroker.subscribe("broker-test", heard.append)
@@ -43,7 +43,7 @@ def test_a_topic_without_subscriber_says_so(heard):
         InMemoryBroker.publish("broker-test", 1)
 
 
-def test_taking_away_who_is_not_there_changes_nothing(heard):
+def test_removing_an_unknown_subscriber_has_no_effect(heard):
     InMemoryBroker.unsubscribe("broker-test", heard.append)
     InMemoryBroker.subscribe("broker-test", heard.append)
     InMemoryBroker.unsubscribe("broker-test", heard.extend)

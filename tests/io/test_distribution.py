@@ -29,7 +29,7 @@ def choices(strategy, keys: str) -> list[tuple[int, ...]]:
     return [tuple(strategy.destinations_to_publish(None, DynamicOptions(Event(0, (key, 1))))) for key in keys]
 
 
-def test_round_robin_takes_one_after_the_other_of_those_that_are_connected():
+def test_round_robin_takes_connected_destinations_in_turn():
     strategy = RoundRobinStrategy()
     strategy.init(3, OptionHolder("strategy"), CONTEXT)
     assert choices(strategy, "a") == [()]
@@ -39,14 +39,14 @@ def test_round_robin_takes_one_after_the_other_of_those_that_are_connected():
     assert set(choices(strategy, "ab")) == {(0,), (2,)}
 
 
-def test_broadcast_takes_all_that_are_connected():
+def test_broadcast_takes_all_connected_destinations():
     strategy = BroadcastStrategy()
     strategy.init(3, OptionHolder("strategy"), CONTEXT)
     strategy.available = (0, 2)
     assert choices(strategy, "ab") == [(0, 2), (0, 2)]
 
 
-def test_partitioned_sends_a_key_where_it_went_before():
+def test_partitioned_sends_a_key_to_the_same_destination():
     assert choices(keyed(2), "aba") == [(1,), (0,), (1,)]
 
 
@@ -74,9 +74,9 @@ def test_partitioned_needs_an_attribute_of_the_stream():
         ("😀", 1772899),
     ],
 )
-def test_hash_codes_are_those_of_java(text, code):
+def test_hash_codes_equal_those_of_java(text, code):
     assert hash_code(text) == code
 
 
-def test_a_hash_at_the_edge_still_names_a_destination():
+def test_an_extreme_hash_selects_a_destination():
     assert 0 <= keyed(3).group(Event(0, ("polygenelubricants", 1))) < 3

@@ -9,11 +9,11 @@ from siddhi.io import DynamicOptions, Option, OptionHolder, Template
 TEXTS = (str, lambda value: f"<{value}>")
 
 
-def test_a_template_puts_the_texts_of_attributes_in():
+def test_a_template_is_filled_with_texts_of_attributes():
     assert Template(("a_", 1, "_", 0), TEXTS).render(Event(0, ("x", 7))) == "a_<7>_x"
 
 
-def test_a_template_of_a_value_gives_the_value_itself():
+def test_a_template_of_one_attribute_gives_its_value():
     value = object()
     assert Template((0,), TEXTS, is_value=True).render(Event(0, (value, 7))) is value
     assert Template((1,), TEXTS).render(Event(0, (value, 7))) == "<7>"
@@ -27,7 +27,7 @@ def test_a_static_template_needs_no_event():
         Template((0,), TEXTS).render(None)
 
 
-def test_options_are_found_in_any_case():
+def test_option_names_are_case_insensitive():
     holder = OptionHolder("sink 's'", [Option("Topic", (Template(("t",)),))])
     assert "TOPIC" in holder
     assert holder.static("topic") == "t"
@@ -42,7 +42,7 @@ def test_a_missing_option_is_named():
         holder.option("topic")
 
 
-def test_dynamic_options_follow_event_and_destination():
+def test_dynamic_options_depend_on_event_and_destination():
     topic = Option("topic", (Template((0,), TEXTS),))
     each = Option("topic", (Template(("a",)), Template(("b",))))
     holder = OptionHolder("sink 's'", [topic])

@@ -38,22 +38,22 @@ NAMES = {
 }
 
 
-def test_every_window_has_a_model_in_plain_python() -> None:
+def test_every_window_has_a_model_in_python() -> None:
     assert {call.partition("(")[0] for call in (*TWINS, *ATTRIBUTE_TWINS)} == {window.name for window in WINDOWS}
 
 
-def test_random_apps_use_every_window() -> None:
+def test_random_apps_use_all_windows() -> None:
     calls = (*CLOCKLESS_WINDOWS, *CHUNK_WINDOWS, *CLOCK_WINDOWS)
     assert {call.partition("(")[0] for call in calls} == {window.name for window in WINDOWS}
 
 
 @pytest.mark.parametrize("kind", NAMES, ids=lambda kind: kind.title)
-def test_exactly_these_are_built_in(kind: type[ExtensionMetadata]) -> None:
+def test_the_list_of_built_ins_is_complete(kind: type[ExtensionMetadata]) -> None:
     assert builtin_registry().names(kind) == sorted(NAMES[kind].split())
 
 
 @pytest.mark.parametrize("metadata", tuple(built_in()), ids=lambda metadata: f"{metadata.title} {metadata.name}")
-def test_a_built_in_names_its_kernel_and_says_what_it_does(metadata: ExtensionMetadata) -> None:
+def test_a_built_in_names_its_implementation_and_has_a_description(metadata: ExtensionMetadata) -> None:
     assert metadata.native == metadata.name
     assert re.match(r"[A-Z].*\.$", metadata.description)
 
@@ -66,6 +66,6 @@ STREAM = (
 
 
 @pytest.mark.parametrize("metadata", EXAMPLES, ids=lambda metadata: f"{metadata.title} {metadata.name}")
-def test_its_example_can_be_planned(metadata: ExtensionMetadata) -> None:
+def test_the_example_of_a_built_in_can_be_planned(metadata: ExtensionMetadata) -> None:
     stream = STREAM.format(arg="bool" if metadata.name in ("and", "or") else "double")
     plan(parse(stream + metadata.example), registry=Registry(builtin_registry()))

@@ -1,4 +1,4 @@
-"""The checks of wheels/ find what they are for: stray files, missing files, Cython hints."""
+"""The checks of wheels/ find stray files, missing files and Cython hints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from wheels import contents, hints
 
 
-def test_names_drop_the_directory_of_an_sdist(tmp_path: Path) -> None:
+def test_names_of_an_sdist_have_no_top_directory(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("")
     archive = tmp_path / "siddhi-1.tar.gz"
     with tarfile.open(archive, "w:gz") as sdist:
@@ -17,7 +17,7 @@ def test_names_drop_the_directory_of_an_sdist(tmp_path: Path) -> None:
     assert contents.names(archive) == ["src/siddhi/a.py"]
 
 
-def test_names_of_a_wheel(tmp_path: Path) -> None:
+def test_names_of_a_wheel_are_its_files(tmp_path: Path) -> None:
     archive = tmp_path / "siddhi-1-py3-none-any.whl"
     with zipfile.ZipFile(archive, "w") as wheel:
         wheel.writestr("siddhi/b.py", "")
@@ -25,7 +25,7 @@ def test_names_of_a_wheel(tmp_path: Path) -> None:
     assert contents.names(archive) == ["siddhi/a.py", "siddhi/b.py"]
 
 
-def test_generated_c_and_foreign_files_are_surplus() -> None:
+def test_generated_c_files_and_unknown_files_are_surplus() -> None:
     found = [
         "siddhi/_core/record/event.c",
         "siddhi/_core/record/event.cpython-311-x86_64-linux-gnu.so",
@@ -76,7 +76,7 @@ def test_an_sdist_needs_every_source(tmp_path: Path) -> None:
     ]
 
 
-def test_hints_are_found_with_the_indent_of_pip(tmp_path: Path) -> None:
+def test_hints_are_found_in_indented_logs_of_pip(tmp_path: Path) -> None:
     log = tmp_path / "build.log"
     log.write_text("  [1/1] Cythonizing src/siddhi/_core/record/event.pyx\n  copying x\n")
     assert hints.main(str(log)) == 0
@@ -88,7 +88,7 @@ def test_hints_are_found_with_the_indent_of_pip(tmp_path: Path) -> None:
         assert hints.main(str(log)) == 1
 
 
-def test_a_log_in_which_nothing_was_compiled_is_no_proof(tmp_path: Path) -> None:
+def test_a_log_without_compilation_is_refused(tmp_path: Path) -> None:
     log = tmp_path / "build.log"
     log.write_text("Successfully installed siddhi\n")
     assert hints.main(str(log)) == 1

@@ -9,15 +9,15 @@ import siddhi
 from siddhi._version import __version__
 
 
-def test_the_version_is_written_once() -> None:
+def test_the_version_is_defined_once() -> None:
     assert siddhi.__version__ == __version__ == metadata.version("siddhi")
 
 
-def test_the_package_is_typed() -> None:
+def test_the_package_is_marked_as_typed() -> None:
     assert (Path(siddhi.__file__).parent / "py.typed").exists()
 
 
-def test_headers_are_where_get_include_says() -> None:
+def test_headers_are_in_the_folder_of_get_include() -> None:
     assert list((Path(siddhi.get_include()) / "siddhi").glob("*.h"))
 
 

@@ -41,7 +41,7 @@ def store(request) -> ErrorStore:
     return store
 
 
-def test_entries_are_found_by_what_they_are_about(store):
+def test_entries_are_found_by_id_app_name_and_occurrence(store):
     assert [found.id for found in store.load_error_entries("A")] == [1, 2]
     assert [found.id for found in store.load_error_entries("A", name="T")] == [2]
     assert [found.id for found in store.load_error_entries("A", limit=1)] == [1]
@@ -53,7 +53,7 @@ def test_entries_are_found_by_what_they_are_about(store):
     assert (store.count(), store.count("A"), store.count("C")) == (3, 2, 0)
 
 
-def test_entries_can_be_let_go(store):
+def test_entries_can_be_discarded(store):
     assert store.discard_error_entry(1)
     assert not store.discard_error_entry(1)
     assert store.load_error_entry(1) is None
@@ -68,7 +68,7 @@ def test_entries_can_be_let_go(store):
     assert store.count() == 0
 
 
-def test_a_slow_store_drops_instead_of_holding_the_app_up(caplog):
+def test_a_slow_store_drops_entries_instead_of_blocking_the_app(caplog):
     writing, go_on = threading.Event(), threading.Event()
 
     class Slow(InMemoryErrorStore):
@@ -89,7 +89,7 @@ def test_a_slow_store_drops_instead_of_holding_the_app_up(caplog):
     assert "2 entries dropped" in caplog.text
 
 
-def test_a_store_that_fails_goes_on_with_the_next(caplog):
+def test_after_a_failed_save_the_store_saves_the_next_entry(caplog):
     class Failing(InMemoryErrorStore):
         def write(self, entry: ErrorEntry) -> None:
             if entry.name == "bad":
@@ -122,7 +122,7 @@ def test_a_full_store_in_memory_drops_and_counts(on_full, expected, caplog):
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR", "ERROR"]
 
 
-def test_a_full_store_in_memory_says_so_ever_more_rarely(caplog):
+def test_a_full_store_in_memory_logs_at_growing_intervals(caplog):
     store = InMemoryErrorStore(max_entries=1)
     for timestamp in range(1000):
         store.save(entry(timestamp=timestamp))
@@ -131,7 +131,7 @@ def test_a_full_store_in_memory_says_so_ever_more_rarely(caplog):
     assert len(caplog.records) < 15
 
 
-def test_an_entry_that_is_let_go_makes_room():
+def test_a_discarded_entry_makes_room():
     store = InMemoryErrorStore(max_entries=2)
     for timestamp in (1, 2):
         store.save(entry(timestamp=timestamp))
@@ -141,7 +141,7 @@ def test_an_entry_that_is_let_go_makes_room():
 
 
 @pytest.mark.parametrize("wrong", [2.5, True, "3"])
-def test_the_most_entries_are_an_int(wrong: object) -> None:
+def test_the_limit_of_entries_is_an_int(wrong: object) -> None:
     with pytest.raises(TypeError, match="expected an int or None"):
         InMemoryErrorStore(max_entries=wrong)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Files of snapshots: what is not as it was written is refused by name; what is there is on the disk."""
+"""Files of snapshots: changed files are refused by name, and saved files are on the disk."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def store(tmp_path: Path) -> FileSystemPersistenceStore:
 
 
 @given(app=st.text(st.characters(codec="utf-8")), revision=st.text(st.characters(codec="utf-8")), content=st.binary())
-def test_what_was_put_into_an_envelope_comes_out(app: str, revision: str, content: bytes) -> None:
+def test_a_snapshot_in_an_envelope_is_read_back(app: str, revision: str, content: bytes) -> None:
     assert open_envelope(put_into_envelope(app, revision, content), app, revision, "here") == content
 
 
 @pytest.mark.parametrize("length", range(len(ENVELOPE)))
-def test_a_torn_file_is_refused_wherever_it_ends(
+def test_a_truncated_file_is_refused_at_every_length(
     store: FileSystemPersistenceStore, tmp_path: Path, length: int
 ) -> None:
     (tmp_path / "A").mkdir()
@@ -49,7 +49,7 @@ def test_a_torn_file_is_refused_wherever_it_ends(
 
 
 @given(place=st.integers(0, len(ENVELOPE) - 1), change=st.integers(1, 255))
-def test_no_change_of_a_byte_goes_unnoticed(place: int, change: int) -> None:
+def test_every_changed_byte_is_detected(place: int, change: int) -> None:
     changed = bytearray(ENVELOPE)
     changed[place] ^= change
     with pytest.raises(CannotRestoreStateError, match=r"here (is|has)"):
@@ -65,7 +65,7 @@ def test_no_change_of_a_byte_goes_unnoticed(place: int, change: int) -> None:
         (put_into_envelope("B", "1__B", b"x"), "contains revision '1__B' of app 'B' instead"),
     ],
 )
-def test_a_foreign_file_is_refused_by_name(
+def test_a_file_of_another_format_is_refused_by_name(
     store: FileSystemPersistenceStore, tmp_path: Path, data: bytes, why: str
 ) -> None:
     store.save("A", "1__A", b"")
@@ -76,7 +76,7 @@ def test_a_foreign_file_is_refused_by_name(
         store.load("A", "1__A")
 
 
-def test_a_file_of_somebody_else_is_left_alone(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
+def test_files_of_other_programs_are_kept(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
     (tmp_path / "A").mkdir()
     (tmp_path / "A" / "notes.snapshot").write_text("mine")
     for stamp in range(6):
@@ -98,7 +98,7 @@ def test_a_file_of_somebody_else_is_left_alone(store: FileSystemPersistenceStore
         None,
     ],
 )
-def test_what_can_not_be_read_takes_no_place_from_good_revisions(tmp_path: Path, content: bytes | None) -> None:
+def test_unreadable_revisions_do_not_count_as_kept_revisions(tmp_path: Path, content: bytes | None) -> None:
     store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=2)
     for stamp in (1, 2, 3):
         store.save("A", f"{stamp}__A", b"good")
@@ -127,13 +127,15 @@ def test_a_file_of_another_version_counts_as_a_revision(tmp_path: Path) -> None:
     assert store.revisions("A") == ["2__A", "3__A"]
 
 
-def test_a_folder_in_place_of_a_file_is_refused(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_a_revision_is_refused(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
     (tmp_path / "A" / "1__A.snapshot").mkdir(parents=True)
     with pytest.raises(DamagedSnapshotError, match="is a folder"):
         store.load("A", "1__A")
 
 
-def test_a_file_of_another_version_is_no_damage(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
+def test_a_file_of_another_version_is_not_reported_as_damaged(
+    store: FileSystemPersistenceStore, tmp_path: Path
+) -> None:
     store.save("A", "1__A", b"")
     file = tmp_path / "A" / "1__A.snapshot"
     file.write_bytes(ENVELOPE[:8] + struct.pack("<I", 7) + ENVELOPE[12:])
@@ -143,7 +145,7 @@ def test_a_file_of_another_version_is_no_damage(store: FileSystemPersistenceStor
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders can't be opened there")
-def test_file_and_folders_are_on_the_disk_before_save_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_and_folders_are_synced_before_save_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     happened: list[str] = []
     fsync, replace = os.fsync, Path.replace
 
@@ -167,7 +169,7 @@ def test_file_and_folders_are_on_the_disk_before_save_returns(tmp_path: Path, mo
     assert (len(made), len(moved)) == (4, 1)
 
 
-def test_what_a_killed_process_left_behind_is_removed_in_time(
+def test_temporary_files_of_a_killed_process_are_removed_later(
     store: FileSystemPersistenceStore, tmp_path: Path
 ) -> None:
     store.save("A", "1__A", b"x")
@@ -206,7 +208,7 @@ def put_a_link_to_nothing_there(place: Path) -> None:
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("put", [put_a_file_there, put_a_link_to_itself_there, put_a_link_to_nothing_there])
 @pytest.mark.parametrize("place", ["state", "state/A"])
-def test_what_is_no_folder_is_never_taken_for_an_empty_one(
+def test_a_file_is_not_taken_for_an_empty_folder(
     tmp_path: Path, call: str, put: Callable[[Path], None], place: str
 ) -> None:
     (tmp_path / place).parent.mkdir(exist_ok=True)
@@ -220,7 +222,7 @@ def test_what_is_no_folder_is_never_taken_for_an_empty_one(
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ESTALE])
-def test_a_folder_that_can_not_be_listed_is_an_error_of_every_call(
+def test_an_unreadable_folder_is_an_error_of_every_call(
     store: FileSystemPersistenceStore, monkeypatch: pytest.MonkeyPatch, call: str, code: int
 ) -> None:
     store.save("A", "1__A", b"x")
@@ -250,7 +252,7 @@ FAILING: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(("module", "name"), FAILING, ids=[f"{module.__name__}.{name}" for module, name in FAILING])
-def test_every_failing_call_raises_a_siddhi_error_and_loses_nothing(
+def test_every_failed_call_raises_a_siddhi_error_and_loses_nothing(
     tmp_path: Path, call: str, module: Any, name: str
 ) -> None:
     usual = getattr(module, name)
@@ -284,7 +286,7 @@ def test_every_failing_call_raises_a_siddhi_error_and_loses_nothing(
                 assert [store.load("A", revision) for revision in before] == [b"good", b"good"]
 
 
-def test_a_lost_file_is_damaged_but_an_inaccessible_one_is_not(
+def test_a_missing_file_is_damaged_but_an_inaccessible_one_is_not(
     store: FileSystemPersistenceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.save("A", "1__A", b"x")
@@ -302,7 +304,7 @@ def test_a_lost_file_is_damaged_but_an_inaccessible_one_is_not(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-def test_what_is_no_file_is_not_waited_for(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
+def test_a_named_pipe_is_not_waited_for(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
     store.save("A", "1__A", b"x")
     os.mkfifo(tmp_path / "A" / "2__A.snapshot")
     with pytest.raises(DamagedSnapshotError, match="is not a file"):
@@ -320,7 +322,7 @@ def test_what_is_no_file_is_not_waited_for(store: FileSystemPersistenceStore, tm
         ("\ud800", "unpaired surrogate"),
     ],
 )
-def test_a_name_that_no_file_can_have_is_refused_and_has_no_revisions(
+def test_an_invalid_file_name_is_refused_and_has_no_revisions(
     store: FileSystemPersistenceStore, name: str, why: str
 ) -> None:
     said = store.refuses(name)
@@ -335,7 +337,7 @@ def test_a_name_that_no_file_can_have_is_refused_and_has_no_revisions(
 
 
 @given(name=st.text(max_size=300))
-def test_what_is_not_refused_can_be_saved(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+def test_accepted_names_can_be_saved(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     store = FileSystemPersistenceStore(tmp_path_factory.mktemp("state"))
     if store.refuses(name) is None:
         revision = f"9999999999999999999__{name}"
@@ -346,9 +348,7 @@ def test_what_is_not_refused_can_be_saved(tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are text there")
-def test_files_of_somebody_else_with_odd_names_are_no_revisions(
-    store: FileSystemPersistenceStore, tmp_path: Path
-) -> None:
+def test_files_with_other_names_are_not_revisions(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
     store.save("A", "1__A", b"x")
     for name in (b"\xff__A.snapshot", b"2__%FF.snapshot", b"2__%41.snapshot", b"2__a.b.snapshot", b".snapshot"):
         (tmp_path / "A" / os.fsdecode(name)).write_bytes(b"")
@@ -359,7 +359,7 @@ def test_files_of_somebody_else_with_odd_names_are_no_revisions(
 @pytest.mark.parametrize(
     "harm", [lambda content: content[:-1], lambda content: b"!" + content[1:], lambda content: b""]
 )
-def test_a_revision_that_reads_back_differently_replaces_nothing(
+def test_a_revision_that_reads_back_differently_removes_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[bytes], bytes]
 ) -> None:
     store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)

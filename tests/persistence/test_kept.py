@@ -1,4 +1,4 @@
-"""What earlier releases saved is restored, and goes on as it would have there."""
+"""Snapshots saved by earlier releases are restored and continue as they would have there."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FOLDERS = sorted(
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=f"{folder.name} {case['id']}") for folder in FOLDERS for case in cases_of(folder)]
 )
-def test_a_snapshot_of_a_release_goes_on_as_it_would_have(case: dict[str, Any]) -> None:
+def test_a_snapshot_of_a_release_continues_as_it_would_have(case: dict[str, Any]) -> None:
     steps = [tuple(step) for step in case["steps"]]
     seen, _ = play(case["app"], base64.b64decode(case["snapshot"]), steps)
     assert plain(seen) == case["seen"]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_each_revision_of_a_release_is_restored(folder: Path, tmp_path: Path) -> None:
+def test_each_revision_of_a_release_can_be_restored(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "revisions", tmp_path / "revisions")
     for name, kept in json.loads((folder / "revisions.json").read_text(encoding="utf-8")).items():
         revisions = list(kept["answers"])
@@ -48,7 +48,7 @@ def test_each_revision_of_a_release_is_restored(folder: Path, tmp_path: Path) ->
                 assert answer(runtime) == kept["answers"][revision or revisions[-1]]
 
 
-def test_the_snapshots_of_the_last_release_are_kept_and_have_every_kind() -> None:
+def test_the_last_release_has_snapshots_of_every_kind() -> None:
     last = FOLDERS[-1]
     assert ".dev" in __version__ or last.name == __version__, "make them with: python -m tests.persistence.kept"
     texts = " ".join(case["app"] for case in cases_of(last))

@@ -40,14 +40,14 @@ def exact(value: object) -> object:
 
 
 @given(VALUES)
-def test_what_is_written_is_read_as_it_was(value):
+def test_values_are_read_back_unchanged(value):
     text = write_value(value)
     assert text.isascii()
     json.loads(text, parse_constant=pytest.fail)
     assert exact(read_value(text)) == exact(value)
 
 
-def test_numbers_that_json_does_not_have_are_kept():
+def test_numbers_that_json_lacks_are_kept():
     assert math.isnan(read_value(write_value(math.nan)))
     assert read_value(write_value([math.inf, -math.inf])) == [math.inf, -math.inf]
     for large in (1 << 512, -(1 << 100_000), (1 << 512) - 1):
@@ -64,7 +64,7 @@ class Mute:
         raise OSError("no")
 
 
-def test_what_is_no_data_is_told_of():
+def test_unsupported_values_are_reported():
     assert read_value(write_value(Blob())) == UnkeptValue("Blob", "<blob>")
     assert read_value(write_value({"a": [1, Blob()]})) == UnkeptValue("dict", "{'a': [1, <blob>]}")
     assert read_value(write_value(Mute())) == UnkeptValue("Mute", "<Mute>")
@@ -89,6 +89,6 @@ def test_what_is_no_data_is_told_of():
         '{"$event":["x",[],false]}',
     ],
 )
-def test_what_was_not_written_is_refused(text):
+def test_invalid_texts_are_refused(text):
     with pytest.raises(ValueError, match="invalid JSON of a value"):
         read_value(text)

@@ -1,4 +1,4 @@
-"""What only the store in a database does."""
+"""Rules of the persistence store in databases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_only_the_newest_revisions_are_kept(engine: sqlalchemy.Engine) -> None:
         RdbmsPersistenceStore(engine, revisions_to_keep=0)
 
 
-def test_a_large_snapshot_is_kept_in_parts(engine: sqlalchemy.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_snapshot_is_stored_in_parts(engine: sqlalchemy.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("siddhi.persistence.rdbms._PART_BYTES", 10)
     store = RdbmsPersistenceStore(engine)
     content = bytes(range(95))
@@ -57,7 +57,7 @@ def test_a_large_snapshot_is_kept_in_parts(engine: sqlalchemy.Engine, monkeypatc
         "update siddhi_revisions set checksum = ''",
     ],
 )
-def test_what_was_changed_is_refused_by_name(engine: sqlalchemy.Engine, damage: str) -> None:
+def test_a_changed_snapshot_is_refused_by_name(engine: sqlalchemy.Engine, damage: str) -> None:
     store = RdbmsPersistenceStore(engine)
     store.save("A", "1__A", b"x")
     with engine.begin() as connection:
@@ -66,7 +66,7 @@ def test_what_was_changed_is_refused_by_name(engine: sqlalchemy.Engine, damage: 
         store.load("A", "1__A")
 
 
-def test_a_save_that_fails_changes_nothing(engine: sqlalchemy.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_changes_nothing(engine: sqlalchemy.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     store = RdbmsPersistenceStore(engine, revisions_to_keep=1)
     store.save("A", "1__A", b"one")
 
@@ -79,7 +79,7 @@ def test_a_save_that_fails_changes_nothing(engine: sqlalchemy.Engine, monkeypatc
     assert store.revisions("A") == ["1__A"]
 
 
-def test_a_database_in_memory_is_one_for_all_threads() -> None:
+def test_threads_share_a_database_in_memory() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     store = RdbmsPersistenceStore("sqlite://")
@@ -88,13 +88,13 @@ def test_a_database_in_memory_is_one_for_all_threads() -> None:
     assert store.load("A", "1__A") == b"x"
 
 
-def test_a_url_that_is_none_is_refused_without_showing_it() -> None:
+def test_an_invalid_url_is_refused_without_showing_it() -> None:
     with pytest.raises(ValueError, match="invalid URL") as refused:
         RdbmsPersistenceStore("no database at secret")
     assert "secret" not in str(refused.value)
 
 
-def test_without_sqlalchemy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_sqlalchemy_is_an_error_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     for module in ("rdbms", "rdbms_engine", "rdbms_errors"):
         monkeypatch.delitem(sys.modules, f"siddhi.persistence.{module}", raising=False)
@@ -119,7 +119,7 @@ CALLS: dict[str, Callable[[RdbmsPersistenceStore], object]] = {
 @pytest.mark.parametrize(
     "content", [b"no database, but longer than the hundred bytes of a header" * 9, b"\0" * 4096, None]
 )
-def test_what_is_no_database_is_never_taken_for_an_empty_one(tmp_path: Path, call: str, content: bytes | None) -> None:
+def test_an_invalid_database_is_not_taken_for_an_empty_one(tmp_path: Path, call: str, content: bytes | None) -> None:
     file = tmp_path / "state.db"
     if content is None:
         file.mkdir()
@@ -153,7 +153,7 @@ def damage(file: Path, marked: bytes) -> None:
     file.write_bytes(content)
 
 
-def test_of_a_damaged_database_the_revisions_that_can_be_read_are(tmp_path: Path) -> None:
+def test_readable_revisions_of_a_damaged_database_are_restored(tmp_path: Path) -> None:
     store = RdbmsPersistenceStore(f"sqlite:///{tmp_path}/state.db")
     for mark in b"123":
         store.save("A", f"{mark - 48}__A", bytes([mark]) * 50_000)
@@ -165,9 +165,7 @@ def test_of_a_damaged_database_the_revisions_that_can_be_read_are(tmp_path: Path
     assert store.load("A", "2__A") == b"2" * 50_000
 
 
-def test_an_old_revision_that_is_damaged_does_not_keep_new_ones_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_old_revision_does_not_prevent_new_ones(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = RdbmsPersistenceStore(f"sqlite:///{tmp_path}/state.db", revisions_to_keep=2)
     for mark in b"12":
         store.save("A", f"{mark - 48}__A", bytes([mark]) * 50_000)
@@ -180,7 +178,7 @@ def test_an_old_revision_that_is_damaged_does_not_keep_new_ones_out(
 
 
 @pytest.mark.parametrize("harm", ["content = x'00'", "content = x''", "part = 1, content = content || x'00'"])
-def test_a_revision_that_reads_back_differently_replaces_nothing(engine: sqlalchemy.Engine, harm: str) -> None:
+def test_a_revision_that_reads_back_differently_removes_no_other(engine: sqlalchemy.Engine, harm: str) -> None:
     store = RdbmsPersistenceStore(engine, revisions_to_keep=1)
     store.save("A", "1__A", b"good")
     with engine.begin() as connection:
@@ -196,7 +194,7 @@ def test_a_revision_that_reads_back_differently_replaces_nothing(engine: sqlalch
 
 
 @pytest.mark.parametrize("name", ["a" * 256, "a" * 240, "\ud800", "a\0b"])
-def test_a_name_that_no_database_keeps_is_refused_and_has_no_revisions(engine: sqlalchemy.Engine, name: str) -> None:
+def test_an_invalid_name_is_refused_and_has_no_revisions(engine: sqlalchemy.Engine, name: str) -> None:
     store = RdbmsPersistenceStore(engine)
     assert store.refuses(name) is not None
     if len(name) != 240:

@@ -1,4 +1,4 @@
-"""What only the error store in a database does."""
+"""Rules of the error store in databases."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def entry(**changes: object) -> ErrorEntry:
     return ErrorEntry(**(fields | changes))
 
 
-def test_an_entry_comes_back_as_it_was(engine):
+def test_an_entry_is_read_back_unchanged(engine):
     RdbmsErrorStore(engine).write(entry())
     (found,) = RdbmsErrorStore(engine).load_error_entries("A")
     assert found == entry(id=1)
     assert [type(value) for value in found.events[0].data] == [str, int, float, type(None), bool]
 
 
-def test_what_is_no_data_takes_nothing_else_with_it(engine):
+def test_an_unsupported_value_loses_nothing_else_of_its_entry(engine):
     store = RdbmsErrorStore(engine)
     store.save(entry(events=(Event(1, ("x", Blob())),), payload=Blob(), transport_properties=("x", Blob())))
     (found,) = store.load_error_entries("A")
@@ -79,7 +79,7 @@ def test_any_text_is_kept(engine):
     assert (found.cause, found.stack_trace, found.payload) == ("\\x00 \\ud800 ä", "\\x00", "\0 \ud800 ä")
 
 
-def test_a_changed_row_is_told_of_and_can_be_discarded(engine):
+def test_a_changed_row_is_reported_and_can_be_discarded(engine):
     store = RdbmsErrorStore(engine, table="failed")
     store.save(entry())
     store.flush()
@@ -91,7 +91,7 @@ def test_a_changed_row_is_told_of_and_can_be_discarded(engine):
     assert store.discard_error_entry(1)
 
 
-def test_what_the_database_refuses_is_logged_and_the_next_entry_is_kept(engine, caplog):
+def test_an_entry_the_database_refuses_is_logged_and_the_next_is_kept(engine, caplog):
     store = RdbmsErrorStore(engine)
     with caplog.at_level(logging.ERROR, "siddhi"):
         store.save(entry(name=None))
@@ -100,11 +100,11 @@ def test_what_the_database_refuses_is_logged_and_the_next_entry_is_kept(engine, 
     assert "the error store could not write ErrorEntry(" in caplog.text
 
 
-def test_a_database_in_memory_is_one_for_all_threads():
+def test_threads_share_a_database_in_memory():
     use_together(RdbmsErrorStore("sqlite://"))
 
 
-def test_threads_use_it_together(engine):
+def test_threads_can_save_at_the_same_time(engine):
     use_together(RdbmsErrorStore(engine))
 
 
@@ -123,7 +123,7 @@ def use_together(store: RdbmsErrorStore) -> None:
     assert [store.count(app) for app in "ABC"] == [20, 20, 20]
 
 
-def test_a_process_that_ends_writes_what_waits(tmp_path):
+def test_a_process_that_ends_writes_its_pending_entries(tmp_path):
     program = (
         "from siddhi import Event\n"
         "from siddhi.persistence import ErrorEntry, ErrorOccurrence, RdbmsErrorStore\n"
@@ -138,7 +138,7 @@ def test_a_process_that_ends_writes_what_waits(tmp_path):
     assert RdbmsErrorStore(f"sqlite:///{tmp_path}/siddhi-errors.db").count("A") == 50
 
 
-def test_an_app_that_is_started_anew_replays_what_was_kept(engine):
+def test_a_restarted_app_replays_stored_entries(engine):
     text = (
         "@app:name('A') define function f[python] return int { return 10 // data[0] };"
         "@OnError(action = 'store') define stream S (v int); from S select f(v) as w insert into Out;"
@@ -160,7 +160,7 @@ def test_an_app_that_is_started_anew_replays_what_was_kept(engine):
     assert rows == [Event(1000, (10,))]
 
 
-def test_a_url_that_is_none_is_refused_without_showing_it():
+def test_an_invalid_url_is_refused_without_showing_it():
     with pytest.raises(ValueError, match="invalid URL of the error store") as refused:
         RdbmsErrorStore("no database at secret")
     assert "secret" not in str(refused.value)
@@ -178,7 +178,7 @@ def test_a_url_that_is_none_is_refused_without_showing_it():
         lambda store: store.write(entry()),
     ],
 )
-def test_what_is_no_database_is_never_taken_for_an_empty_one(tmp_path, call):
+def test_an_invalid_database_is_not_taken_for_an_empty_one(tmp_path, call):
     (tmp_path / "errors.db").write_bytes(b"no database, but longer than the hundred bytes of a header" * 9)
     store = RdbmsErrorStore(f"sqlite:///{tmp_path}/errors.db")
     with pytest.raises(
@@ -187,7 +187,7 @@ def test_what_is_no_database_is_never_taken_for_an_empty_one(tmp_path, call):
         call(store)
 
 
-def test_a_name_that_no_database_keeps_is_refused(engine):
+def test_an_invalid_name_is_refused(engine):
     store = RdbmsErrorStore(engine)
     assert [store.refuses(name) is None for name in ("A", "a" * 255, "a" * 256, "\ud800", "\0")] == [
         True,

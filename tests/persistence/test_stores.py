@@ -30,7 +30,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
         yield lambda: FileSystemPersistenceStore(tmp_path / "not yet" / "made", revisions_to_keep=10)
 
 
-def test_what_was_saved_is_loaded_by_app_and_revision(make: Make) -> None:
+def test_a_snapshot_is_loaded_by_app_and_revision(make: Make) -> None:
     make().save("A", "1__A", b"one")
     make().save("A", "2__A", bytes(range(256)) * 1000)
     make().save("B", "1__A", b"")
@@ -39,7 +39,7 @@ def test_what_was_saved_is_loaded_by_app_and_revision(make: Make) -> None:
     assert make().load("B", "1__A") == b""
 
 
-def test_revisions_stand_in_the_order_of_their_time(make: Make) -> None:
+def test_revisions_are_in_order_of_time(make: Make) -> None:
     store = make()
     for revision in ("1000__A", "999__A", "named by hand", "1000__B", "20__A"):
         store.save("A", revision, b"")
@@ -50,13 +50,13 @@ def test_revisions_stand_in_the_order_of_their_time(make: Make) -> None:
     assert store.load("A", "20__A") == b"again"
 
 
-def test_an_app_that_saved_nothing_has_no_revision(make: Make) -> None:
+def test_an_app_without_snapshots_has_no_revision(make: Make) -> None:
     assert make().last_revision("A") is None
     assert make().revisions("A") == []
     make().clear_all_revisions("A")
 
 
-def test_a_missing_revision_is_an_error_that_names_those_there_are(make: Make) -> None:
+def test_the_error_of_a_missing_revision_lists_existing_ones(make: Make) -> None:
     store = make()
     with pytest.raises(CannotRestoreStateError, match=r"app 'A' has no revision '1__A' \(it has none\)"):
         store.load("A", "1__A")
@@ -66,7 +66,7 @@ def test_a_missing_revision_is_an_error_that_names_those_there_are(make: Make) -
         store.load("A", "1__A")
 
 
-def test_clearing_takes_the_revisions_of_one_app(make: Make) -> None:
+def test_clearing_removes_the_revisions_of_one_app(make: Make) -> None:
     make().save("A", "1__A", b"a")
     make().save("B", "1__B", b"b")
     make().clear_all_revisions("A")
@@ -75,7 +75,7 @@ def test_clearing_takes_the_revisions_of_one_app(make: Make) -> None:
 
 
 @pytest.mark.parametrize("name", ["..", ".", "a/b", "a\\b", "C:", "é 東", "%2E", "a.b", ".hidden", " "])
-def test_any_name_is_a_name_and_never_a_path(make: Make, tmp_path: Path, name: str) -> None:
+def test_any_name_is_valid_and_never_a_path(make: Make, tmp_path: Path, name: str) -> None:
     make().save(name, f"1__{name}", b"x")
     make().save(name + "2", "1__y", b"y")
     assert make().revisions(name) == [f"1__{name}"]
@@ -84,7 +84,7 @@ def test_any_name_is_a_name_and_never_a_path(make: Make, tmp_path: Path, name: s
     assert all(file.parent.parent == tmp_path / "not yet" / "made" for file in files)
 
 
-def test_threads_may_save_at_once(make: Make) -> None:
+def test_threads_can_save_at_the_same_time(make: Make) -> None:
     store = make()
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: store.save("A", f"{i}__A", str(i).encode()), range(100)))
@@ -92,7 +92,7 @@ def test_threads_may_save_at_once(make: Make) -> None:
     assert store.load("A", "99__A") == b"99"
 
 
-def test_increments_stay_as_long_as_what_they_are_made_of(make: Make) -> None:
+def test_increments_are_kept_as_long_as_their_base(make: Make) -> None:
     for number in range(1, 13):
         make().save("A", f"{number}0__A", b"whole")
         make().save("A", f"{number}5__A", b"more", base=f"{number}0__A")
@@ -115,7 +115,7 @@ def test_only_the_newest_files_are_kept(tmp_path: Path) -> None:
         FileSystemPersistenceStore(tmp_path, revisions_to_keep=0)
 
 
-def test_a_failed_save_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_keeps_earlier_revisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FileSystemPersistenceStore(tmp_path)
     store.save("A", "1__A", b"whole")
 

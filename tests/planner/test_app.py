@@ -10,7 +10,7 @@ from siddhi.query_compiler import parse
 from tests.kit.planning import STREAM, planned, query, refused
 
 
-def test_the_name_is_given_or_random() -> None:
+def test_the_app_name_is_given_or_generated() -> None:
     assert planned("@app:name('mine') " + STREAM).name == "mine"
     first, second = planned(STREAM).name, planned(STREAM).name
     assert first != second
@@ -43,14 +43,14 @@ def test_playback(annotation: str, playback: Playback | None) -> None:
         "@app:name('a') @app:name('b')",
     ],
 )
-def test_wrong_app_annotations(annotation: str) -> None:
+def test_invalid_app_annotations_are_refused(annotation: str) -> None:
     assert refused(STREAM, definitions=annotation + "\n").code in ("E315", "E206")
 
 
 @pytest.mark.parametrize(
     "annotation", ["@app:statistics", "@app:statistics('false')", "@app:statistics(reporter='console')"]
 )
-def test_statistics_are_handed_on(annotation: str) -> None:
+def test_statistics_annotations_are_accepted(annotation: str) -> None:
     assert planned(f"{annotation}\n{STREAM}").statistics is not None
 
 
@@ -75,13 +75,13 @@ def test_synchronized(annotation: str, expected: bool | None) -> None:
     assert query(f"{annotation} from S select i insert into O;").synchronized is expected
 
 
-def test_errors_carry_the_app_and_its_text() -> None:
+def test_errors_contain_the_app_and_its_text() -> None:
     error = refused("from S select zz insert into O;", definitions="@app:name('mine')\n" + STREAM)
     assert error.app == "mine"
     assert str(error).split("\n")[1:3] == ["3 | from S select zz insert into O;", "                  ^^"]
 
 
-def test_the_text_may_be_given_apart() -> None:
+def test_the_text_can_be_passed_separately() -> None:
     app = SiddhiApp(definitions=(StreamDefinition("S", parse(STREAM).definitions[0].attributes * 2),))  # type: ignore[union-attr]
     with pytest.raises(SiddhiAppError) as caught:
         plan(app, source="the text")

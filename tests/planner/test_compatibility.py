@@ -1,4 +1,4 @@
-"""Whether state of one version of a fragment fits the next: what is said is tried."""
+"""Compatibility of state between versions of a fragment; each claim is tested."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def whole(text: str) -> SubApp:
         ("@info(name = 'sum') from S#window.length(2) select k, sum(v) as n group by k insert into O;", "define stream O (k string, n long);"),
     ],
 )  # fmt: skip
-def test_state_that_fits(old: str, new: str) -> None:
+def test_compatible_state(old: str, new: str) -> None:
     changed = OLD.replace(old, new) if old else OLD
     assert can_restore(whole(OLD), whole(changed)) == ()
     with running(whole(OLD).text) as first, running(whole(changed).text) as second:
@@ -53,7 +53,7 @@ def test_state_that_fits(old: str, new: str) -> None:
         ("count() as n", "sum(v) as n", "partition 'part' is not what it was"),
     ],
 )
-def test_state_that_does_not(old: str, new: str, reason: str) -> None:
+def test_incompatible_state(old: str, new: str, reason: str) -> None:
     changed = OLD.replace(old, new)
     found = can_restore(whole(OLD), whole(changed))
     assert found
@@ -65,6 +65,6 @@ def test_state_that_does_not(old: str, new: str, reason: str) -> None:
             second.restore(first.snapshot())
 
 
-def test_nothing_in_common() -> None:
+def test_no_common_state() -> None:
     other = "define stream X (v int); @info(name = 'x') from X#window.length(2) select v insert into Y;"
     assert can_restore(whole(OLD), whole(other)) == ("they have no element in common",)

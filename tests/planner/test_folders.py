@@ -42,22 +42,22 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def test_every_folder_has_its_place() -> None:
+def test_every_folder_is_in_the_list() -> None:
     assert {path.relative_to(PLANNER).parts[0] for path in PLANNER.rglob("*/*.py")} == set(ALLOWED)
 
 
-def test_every_module_beside_the_folders_has_its_place() -> None:
+def test_every_module_is_in_the_list() -> None:
     assert {path.stem for path in PLANNER.glob("*.py")} - {"__init__"} == set(ALLOWED_BESIDE)
 
 
 @pytest.mark.parametrize("path", sorted(PLANNER.rglob("*/*.py")), ids=lambda path: path.relative_to(PLANNER).as_posix())
-def test_imports_of_folders_point_one_way(path: Path) -> None:
+def test_imports_between_folders_go_one_way(path: Path) -> None:
     folder = path.relative_to(PLANNER).parts[0]
     assert imported(path) - ALLOWED[folder] - {folder} == set()
 
 
 @pytest.mark.parametrize("path", sorted(PLANNER.glob("*.py")), ids=lambda path: path.name)
-def test_modules_beside_the_folders_import_one_way(path: Path) -> None:
+def test_imports_between_modules_go_one_way(path: Path) -> None:
     assert imported(path) - ALLOWED_BESIDE.get(path.stem, set()) == set()
 
 
@@ -65,7 +65,7 @@ def module_of(path: Path) -> str:
     return ".".join(("siddhi", *path.relative_to(SOURCES).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def test_no_modules_of_the_planner_import_each_other() -> None:
+def test_modules_of_the_planner_have_no_import_cycle() -> None:
     paths = {module_of(path): path for path in PLANNER.rglob("*.py")}
     left: dict[str, set[str]] = {}
     for name, path in paths.items():

@@ -115,7 +115,7 @@ STREAM = "define stream S (v int);"
         ),
     ],
 )
-def test_what_has_no_effect_is_told(app: str, said: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_code_without_effect_is_warned_about(app: str, said: str, caplog: pytest.LogCaptureFixture) -> None:
     (warning,) = advice(parse(app))
     assert re.sub(r" \(line (\d+), column \d+\)", r" (line \1)", warning) == said
     assert app.splitlines()[warning.span.line - 1][warning.span.column :].startswith(starts(warning))
@@ -145,7 +145,7 @@ def starts(warning: str) -> str:
         f"{STREAM} define stream R (v int); from S#window.length(2) join R#window.length(2) select S.v insert into O;",
     ],
 )
-def test_what_is_well_is_not(app: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_valid_code_has_no_warnings(app: str, caplog: pytest.LogCaptureFixture) -> None:
     assert advice(parse(app)) == []
 
 
@@ -163,12 +163,12 @@ READ = sorted({(place, known.name) for place, group in _BY_ELEMENT.items() for k
 
 @pytest.mark.parametrize("place", TEXTS)
 @pytest.mark.parametrize("name", sorted({name for _, name in READ} | {"map", "payload", "cache", "doc", "dist"}))
-def test_an_annotation_is_told_of_wherever_nobody_reads_it(place: str, name: str) -> None:
+def test_unused_annotations_are_warned_about(place: str, name: str) -> None:
     told = advice(parse(TEXTS[place].format(name)))
     assert len(told) == ((place, name) not in READ)
 
 
-def test_every_annotation_that_is_read_is_known_to_the_advice() -> None:
+def test_annotations_that_are_read_are_known_to_the_warnings() -> None:
     """A new annotation must be added there; otherwise a warning says that it has no effect."""
     planner = Path(siddhi.__file__).parent / "planner"
     calls = re.compile(r'\b(?:only|_read)\(\s*[\w.]+, "(\w+)"')

@@ -1,4 +1,4 @@
-"""What an aggregation answers is what grouping all its events by bucket and group gives, however they came."""
+"""Answers of an aggregation equal its events grouped by bucket and group, however they were sent."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ ranges = st.tuples(
 
 
 @given(shape=shapes, events=timelines(), data=st.data())
-def test_answers_are_those_of_grouping_all_events(shape: Shape, events: list[Sent], data: st.DataObject) -> None:
+def test_rows_equal_all_events_grouped(shape: Shape, events: list[Sent], data: st.DataObject) -> None:
     middle = data.draw(st.integers(0, len(events)))
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(shape.app) as runtime:
         send(runtime, events[:middle])
@@ -162,7 +162,7 @@ def test_answers_are_those_of_grouping_all_events(shape: Shape, events: list[Sen
 
 
 @given(shape=shapes, events=timelines(), data=st.data())
-def test_a_restored_aggregation_goes_on_where_it_was(shape: Shape, events: list[Sent], data: st.DataObject) -> None:
+def test_a_restored_aggregation_continues(shape: Shape, events: list[Sent], data: st.DataObject) -> None:
     middle = data.draw(st.integers(0, len(events)))
     with SiddhiManager() as manager:
         with manager.create_siddhi_app_runtime(shape.app) as runtime:

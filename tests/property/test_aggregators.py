@@ -1,4 +1,4 @@
-"""Every aggregator against a twin that is slow and obvious, over arrivals, expiries, resets and snapshots in any order."""
+"""Every aggregator against a slow oracle, over arrivals, expiries, resets and snapshots in any order."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def same(got: Any, expected: Any) -> bool:
 
 @pytest.mark.parametrize(("name", "code", "twin"), CASES, ids=[f"{name}-{code.name}" for name, code, _ in CASES])
 @given(data=st.data())
-def test_an_aggregator_is_its_twin(name: str, code: TypeCode, twin: type[Twin], data: st.DataObject) -> None:
+def test_an_aggregator_equals_its_oracle(name: str, code: TypeCode, twin: type[Twin], data: st.DataObject) -> None:
     bench = Bench(name, code, computed=code in NUMBERS and data.draw(st.booleans()))
     slots = [Slot(twin) for _ in range(3)]
     for number in range(len(slots)):
@@ -274,7 +274,7 @@ def test_an_aggregator_is_its_twin(name: str, code: TypeCode, twin: type[Twin], 
 
 
 @given(st.lists(st.integers(-1000, 1000) | st.none(), max_size=80), st.integers(1, 10), st.sampled_from(NUMBERS))
-def test_deviation_is_close_to_its_twin(values: list[int | None], length: int, code: TypeCode) -> None:
+def test_deviation_is_close_to_the_oracle(values: list[int | None], length: int, code: TypeCode) -> None:
     bench, twin = Bench("stdDev", code), Deviation()
     for i, value in enumerate(values):
         if i >= length:
@@ -293,7 +293,7 @@ def test_deviation_is_close_to_its_twin(values: list[int | None], length: int, c
 
 
 @given(st.lists(st.integers(-5, 5) | st.none(), max_size=60), st.integers(1, 8), st.sampled_from(["min", "max"]))
-def test_without_equal_values_the_queue_is_the_extremum_of_the_window(
+def test_without_equal_values_the_queue_has_the_extremum_of_the_window(
     values: list[int | None], length: int, name: str
 ) -> None:
     # Siddhi's queue forgets only where equal values meet; made distinct, it must give the plain answer.

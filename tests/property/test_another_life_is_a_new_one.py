@@ -1,4 +1,4 @@
-"""An app that is shut down and started again does what one does that was never started before."""
+"""An app that is started again after a shutdown has the outputs of a new app."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.kit.apps import Outputs, apps, run_batches, run_rows, send_rows, tabl
 
 
 @given(app=apps(rates=True), before=timelines(), events=timelines(), ways=st.data())
-def test_nothing_of_an_earlier_life_is_seen(
+def test_a_restarted_app_has_no_earlier_state(
     app: str, before: list[Any], events: list[Any], ways: st.DataObject
 ) -> None:
     batches = ways.draw(st.booleans(), label="in batches")
@@ -34,7 +34,7 @@ def test_nothing_of_an_earlier_life_is_seen(
 
 
 @given(app=apps(rates=True), before=timelines(), events=timelines())
-def test_the_state_of_one_life_goes_on_in_the_next(app: str, before: list[Any], events: list[Any]) -> None:
+def test_state_restored_after_a_restart_continues(app: str, before: list[Any], events: list[Any]) -> None:
     with SiddhiManager() as manager:
         runtime = manager.create_siddhi_app_runtime(app)
         outputs = Outputs().watch(runtime)

@@ -161,15 +161,19 @@ def check(pair: Pair, events: list[Sent], data: st.DataObject, *, turns: int = 1
 
 
 @given(pair=pairs(SLIDING), events=timelines(), data=st.data())
-def test_a_sliding_window_without_events(pair: Pair, events: list[Sent], data: st.DataObject) -> None:
+def test_a_sliding_window_that_keeps_arguments_equals_one_of_events(
+    pair: Pair, events: list[Sent], data: st.DataObject
+) -> None:
     check(pair, events, data)
 
 
 @given(pair=pairs(TUMBLING), events=timelines(), data=st.data())
-def test_a_batch_window_without_events(pair: Pair, events: list[Sent], data: st.DataObject) -> None:
+def test_a_batch_window_that_keeps_totals_equals_one_of_events(
+    pair: Pair, events: list[Sent], data: st.DataObject
+) -> None:
     check(pair, events, data)
 
 
 @given(pair=pairs(SLIDING + TUMBLING), events=timelines(most=8), data=st.data())
-def test_batches_longer_than_a_block(pair: Pair, events: list[Sent], data: st.DataObject) -> None:
+def test_batches_longer_than_a_block_have_the_same_output(pair: Pair, events: list[Sent], data: st.DataObject) -> None:
     check(pair, events, data, turns=70)

@@ -1,4 +1,4 @@
-"""What separates by a key gives, key by key, what it gives as a whole: for random queries, and random splits of the keys."""
+"""An app distributed by keys has the same output per key, for random queries and random splits of keys."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def put_out(app: str, events: list[Sent]) -> list[Any]:
 
 
 @given(query=single_queries(), events=timelines(late=False), first=st.sets(st.sampled_from(["A", "B", "C", None])))
-def test_shards_together_give_what_the_whole_gives(query: str, events: list[Sent], first: set[str | None]) -> None:
+def test_shards_together_have_the_output_of_one_engine(query: str, events: list[Sent], first: set[str | None]) -> None:
     app = f"{EXACT} {DEFINITION} {query}"
     if not separates_by_t(app):
         return
@@ -84,5 +84,5 @@ def test_shards_together_give_what_the_whole_gives(query: str, events: list[Sent
     assert apart == put_out(app, events)
 
 
-def test_every_further_query_separates() -> None:
+def test_a_query_that_reads_a_distributed_one_is_distributed() -> None:
     assert [query for query in MORE if not separates_by_t(f"{EXACT} {DEFINITION} {query}")] == []

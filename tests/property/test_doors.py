@@ -1,4 +1,4 @@
-"""The same data have the same results through every input: null stays null, and NaN stays a number."""
+"""The same data have the same results through every input: null remains null, and NaN a number."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_rows_of_any_form_give_the_same_results(rows: list[Row]) -> None:
 
 
 @given(ROWS)
-def test_tables_of_any_make_give_the_results_of_rows(rows: list[Row]) -> None:
+def test_tables_of_every_library_give_the_results_of_rows(rows: list[Row]) -> None:
     expected = one_by_one(rows)
     logging.disable(logging.WARNING)  # of NaN in frames
     try:
@@ -182,7 +182,7 @@ def test_files_give_the_results_of_rows(tmp_path_factory: pytest.TempPathFactory
             source.close()
 
 
-def test_nan_in_a_pandas_frame_is_said_once_per_stream(caplog: pytest.LogCaptureFixture) -> None:
+def test_nan_in_a_pandas_frame_is_reported_once_per_stream(caplog: pytest.LogCaptureFixture) -> None:
     frame = plain_pandas([("x", 1, 1.0, math.nan, True)])
     with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
         handler = runtime.input_handler("S")
@@ -195,14 +195,14 @@ def test_nan_in_a_pandas_frame_is_said_once_per_stream(caplog: pytest.LogCapture
         assert "convert_dtypes()" in message
 
 
-def test_nan_in_a_sparse_column_is_said_as_well(caplog: pytest.LogCaptureFixture) -> None:
+def test_nan_in_a_sparse_column_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     frame = plain_pandas([("x", 1, 1.0, math.nan, True)])
     with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
         runtime.input_handler("S").send_batch(frame.assign(f=pd.arrays.SparseArray([math.nan])))
     assert "column 'f' of a pandas frame has NaN" in caplog.text
 
 
-def test_the_ways_to_say_null_in_a_pandas_frame(caplog: pytest.LogCaptureFixture) -> None:
+def test_null_values_of_a_pandas_frame(caplog: pytest.LogCaptureFixture) -> None:
     frame = pd.DataFrame({"d": [1.0, np.nan, 3.0]})
     app = "define stream S (d double); from S select avg(d) as a insert into Out;"
     for table in (frame.convert_dtypes(), pa.Table.from_pandas(frame), pl.from_pandas(frame), frame.astype("Float64")):

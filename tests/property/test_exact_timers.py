@@ -1,4 +1,4 @@
-"""Exact timers: time goes on from one due time to the next, and comes to an event last."""
+"""Exact timers: each timer runs at its own time, before the event that moves the clock."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def walk(app: str, events: list[Sent]) -> Outputs:
 
 
 @given(app=apps(playback=True) | timed_apps(), events=timelines())
-def test_an_exact_timer_is_a_clock_moved_to_it(app: str, events: list[Sent]) -> None:
+def test_exact_timers_equal_a_clock_moved_in_steps(app: str, events: list[Sent]) -> None:
     jumping = app.replace(EXACT, "@app:playback")
     assert run_rows(jumping.replace("@app:playback", EXACT), events) == walk(jumping, events)
 
 
 @given(app=timed_apps(), events=timelines(), data=st.data())
-def test_batches_stop_at_timers(app: str, events: list[Sent], data: st.DataObject) -> None:
+def test_timers_run_between_rows_of_a_batch(app: str, events: list[Sent], data: st.DataObject) -> None:
     app = app.replace("@app:playback", EXACT)
     outputs = Outputs()
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
@@ -74,7 +74,7 @@ def test_batches_stop_at_timers(app: str, events: list[Sent], data: st.DataObjec
 
 
 @given(query=queries(chunks=False), events=timelines(late=False))
-def test_keys_of_a_partition_do_not_see_each_other_in_time(query: Query, events: list[Sent]) -> None:
+def test_keys_of_a_partition_have_separate_timers(query: Query, events: list[Sent]) -> None:
     text = query.text.format(source="S", target="Out")
     app = f"{EXACT} {DEFINITION} partition with (t of S) begin {text} end;"
     together = played_out(app, events)
@@ -98,7 +98,7 @@ def played_out(app: str, events: list[Sent]) -> list[Any]:
 
 
 @given(app=apps(playback=True), events=timelines(), data=st.data())
-def test_drained_columns_are_what_callbacks_see(app: str, events: list[Sent], data: st.DataObject) -> None:
+def test_drained_columns_equal_the_rows_of_callbacks(app: str, events: list[Sent], data: st.DataObject) -> None:
     chunks: list[tuple[int, list[Any]]] = []
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         runtime.add_callback("Out0", lambda found: chunks.append((0, [event.data for event in found])))

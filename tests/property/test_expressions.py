@@ -1,4 +1,4 @@
-"""Executors of the core agree with the obvious evaluator on every expression."""
+"""Executors of the core agree with a simple evaluator on every expression."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_conversion(source: str, target: str, data: st.DataObject) -> None:
     ("value", "text"),
     [(70368744177664.38, "7.036874417766438E13"), (2e-3, "0.002"), (1e23, "1.0E23"), (2**-1074, "4.9E-324")],
 )
-def test_of_two_shortest_texts_that_are_as_near_the_even_one_is_taken(value: float, text: str) -> None:
+def test_of_two_equally_near_shortest_texts_the_even_one_is_chosen(value: float, text: str) -> None:
     assert slow.convert(value, "double", "string") == text
     assert evaluate(lowered(Call("string", "convert", (Literal("double", value),))), LAYOUT, (None,) * len(ROW)) == text
 

@@ -1,4 +1,4 @@
-"""What an incremental aggregator of an extension answers is what all values at once give, however they came."""
+"""An incremental aggregator of an extension answers as if it got all values at once, in any order."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def send(runtime: SiddhiAppRuntime, events: list[Sent]) -> None:
 
 
 @given(by=st.sampled_from(["", "by ts"]), events=timelines(), data=st.data())
-def test_answers_are_those_of_all_values_at_once_also_after_a_restore(
+def test_results_equal_those_of_all_values_at_once_also_after_a_restore(
     by: str, events: list[Sent], data: st.DataObject
 ) -> None:
     cut = data.draw(st.integers(0, len(events)))

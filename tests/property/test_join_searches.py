@@ -1,4 +1,4 @@
-"""Joins by a key or a range find what looking at every event finds, in the same order."""
+"""Joins by a key or a range find the events that a scan finds, in the same order."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def played(text: str, arrivals: list[Step], cut: int, copies: int, disturbed: st
     cut=st.integers(0, 60),
     copies=st.sampled_from([1, 1, 5]),
 )
-def test_a_look_up_finds_what_a_scan_finds(
+def test_a_lookup_finds_the_matches_of_a_scan(
     window: str, shape: str, pair: tuple[str, str], place: Place, arrivals: list[Step], cut: int, copies: int
 ) -> None:
     a, b = pair
@@ -218,7 +218,7 @@ def test_a_look_up_finds_what_a_scan_finds(
     place=busy,
     arrivals=crowds,
 )
-def test_a_look_up_amid_a_release_finds_what_a_scan_finds(
+def test_a_lookup_during_a_release_finds_the_matches_of_a_scan(
     left: str, window: str, shape: str, place: Place, arrivals: list[Step]
 ) -> None:
     searched = app(left, window, shape.format(a="i", b="i"), place)

@@ -1,4 +1,4 @@
-"""Joins against a twin that knows no index: whatever leaves a window is compared with all that the other side holds."""
+"""Joins against an oracle without index: each event is compared with all events of the other side."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def twin_of(lengths: tuple[int, int], kind: str, condition: str, marked: int | N
 
 @settings(max_examples=200)
 @given(steps=steps, **joins)
-def test_a_join_is_every_pair_that_holds(
+def test_a_join_finds_every_matching_pair(
     lengths: tuple[int, int], kind: str, condition: str, marked: int | None, steps: list[Step]
 ) -> None:
     twin = twin_of(lengths, kind, condition, marked)
@@ -121,7 +121,7 @@ def test_a_join_is_every_pair_that_holds(
 
 @settings(max_examples=60)
 @given(before=steps, after=steps, **joins)
-def test_a_restored_join_goes_on(
+def test_a_restored_join_continues(
     lengths: tuple[int, int], kind: str, condition: str, marked: int | None, before: list[Step], after: list[Step]
 ) -> None:
     app = app_of(lengths, kind, condition, marked)
@@ -167,7 +167,7 @@ def test_a_join_in_a_partition_is_one_join_per_key(
 
 @settings(max_examples=60)
 @given(before=steps, after=steps, condition=joins["condition"], sizes=joins["lengths"])
-def test_a_restored_join_of_batches_goes_on_with_its_times(
+def test_a_restored_join_of_batches_continues_with_its_times(
     before: list[Step], after: list[Step], condition: str, sizes: tuple[int, int]
 ) -> None:
     text = app_of(sizes, "join", condition, None).replace("R#window.length", "R#window.lengthBatch")

@@ -1,4 +1,4 @@
-"""Limits of keys: as an oracle in plain Python says, and invisible where they are not reached."""
+"""Limits of keys against a Python oracle; a limit that is not reached has no effect."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def outputs(text: str, rows: list[Row]) -> tuple[list[Any], list[Any]]:
     inserted=st.sampled_from(["", "all events"]),
     on_full=st.sampled_from(["error", "drop_oldest", "log"]),
 )
-def test_a_limit_that_is_not_reached_is_invisible(
+def test_a_limit_that_is_not_reached_has_no_effect(
     rows: list[Row], window: str, select: str, more: str, inserted: str, on_full: str
 ) -> None:
     assume(not ("delay" in window and "snapshot" in more))  # refused
@@ -131,7 +131,7 @@ class Oracle:
     on_full=st.sampled_from(["error", "drop_oldest", "log"]),
     length=st.none() | st.integers(1, 6),
 )
-def test_keys_are_refused_dropped_and_forgotten_as_in_plain_python(
+def test_keys_are_refused_dropped_and_expired_as_in_the_oracle(
     rows: list[Row], keys: int | None, ttl: int | None, on_full: str, length: int | None
 ) -> None:
     if length is not None:
@@ -364,7 +364,7 @@ def moves(window: str, rows: list[Row], chunk: int) -> list[list[Moved]]:
     1,
 )
 @example([(n, k, n) for n, k in enumerate("aabba")], "lengthBatch(2, true)", "keys = '1'", "error", "expired events", 1)
-def test_what_any_window_gives_back_is_limited_as_in_plain_python(
+def test_output_of_any_window_is_limited_as_in_the_oracle(
     rows: list[Row], window: str, limit: str, on_full: str, wanted: str, chunk: int
 ) -> None:
     most, by_key = int(limit[-2]), limit.startswith("keys")
@@ -441,9 +441,7 @@ def apps(limit: str) -> Iterator[str]:
 
 
 @given(data=st.data(), limit=limits(), rows=histories())
-def test_a_restored_app_goes_on_as_if_it_had_not_been_interrupted(
-    data: st.DataObject, limit: str, rows: list[Row]
-) -> None:
+def test_a_restored_app_continues(data: st.DataObject, limit: str, rows: list[Row]) -> None:
     text = data.draw(st.sampled_from(list(apps(limit))))
     cut = data.draw(st.integers(0, len(rows)))
     with running(text) as whole:
@@ -461,7 +459,7 @@ def test_a_restored_app_goes_on_as_if_it_had_not_been_interrupted(
 
 
 @given(data=st.data(), limit=limits(), rows=histories())
-def test_a_batch_is_limited_as_its_rows_one_by_one(data: st.DataObject, limit: str, rows: list[Row]) -> None:
+def test_a_batch_is_limited_like_its_single_rows(data: st.DataObject, limit: str, rows: list[Row]) -> None:
     text = data.draw(st.sampled_from(list(apps(limit))))
     with running(text) as by_batch:
         out, failed = collect(by_batch, "Out"), collect(by_batch, "!S")

@@ -58,7 +58,7 @@ def arranged(rows: list[Any], tail: str, position: int) -> list[Any]:
     bound=st.integers(-3, 5),
     tail=st.sampled_from(TAILS),
 )
-def test_having_is_asked_of_finished_groups(
+def test_having_filters_complete_groups(
     rows: list[tuple[str, int]], shape: str, source: str, test: str, bound: int, tail: str
 ) -> None:
     name, position = (SHAPES | OVER_AGGREGATION)[shape]

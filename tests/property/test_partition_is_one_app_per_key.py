@@ -1,4 +1,4 @@
-"""A partition gives each key what an app of its own would give it."""
+"""A partition has, for each key, the output of an app of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def has_key(key: str) -> Callable[[Sent], bool]:
 
 # batch() is left out: inside a partition it announces no batches, as recorded of Siddhi.
 @given(query=queries(chunks=False), events=timelines())
-def test_every_key_gets_what_an_app_of_its_own_gives(query: Query, events: list[Sent]) -> None:
+def test_every_key_has_the_output_of_its_own_app(query: Query, events: list[Sent]) -> None:
     text = query.text.format(source="S", target="Out")
     together = run_rows(f"@app:playback {DEFINITION} partition with (t of S) begin {text} end;", events)
     for key in KEYS:
@@ -47,7 +47,7 @@ def test_every_key_gets_what_an_app_of_its_own_gives(query: Query, events: list[
 
 
 @given(query=queries(chunks=False), events=timelines())
-def test_inner_streams_are_apart_by_key(query: Query, events: list[Sent]) -> None:
+def test_inner_streams_are_separate_for_each_key(query: Query, events: list[Sent]) -> None:
     inner = "select t, count() as n, sum(i) as i insert all events into Out;"
     app = f"@app:playback {DEFINITION} partition with (t of S) begin {{}} end;"
     together = run_rows(
@@ -60,7 +60,7 @@ def test_inner_streams_are_apart_by_key(query: Query, events: list[Sent]) -> Non
 
 
 @given(query=queries(clock=False, chunks=False), events=timelines())
-def test_ranges_overlap_and_keep_apart(query: Query, events: list[Sent]) -> None:
+def test_overlapping_ranges_are_separate_keys(query: Query, events: list[Sent]) -> None:
     text = query.text.format(source="S", target="Out")
     ranges = {"low": "i < 5", "middle": "i >= 3 and i < 12", "high": "i > 10"}
     labels = " or ".join(f"{condition} as '{label}'" for label, condition in ranges.items())
@@ -81,7 +81,7 @@ def test_ranges_overlap_and_keep_apart(query: Query, events: list[Sent]) -> None
 
 
 @given(query=queries(chunks=False, rates=True), events=timelines())
-def test_rate_limits_tick_for_every_key(query: Query, events: list[Sent]) -> None:
+def test_rate_limits_have_timers_per_key(query: Query, events: list[Sent]) -> None:
     """Each key begins to tick with its first event, as an app of its own begins with its own."""
     events = sorted(events, key=lambda sent: sent.timestamp)  # the clock of all does not go back for one key
     text = query.text.format(source="S", target="Out")
@@ -104,7 +104,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(events=timelines(late=False))
-def test_patterns_are_found_for_every_key_apart(pattern: str, events: list[Sent]) -> None:
+def test_patterns_are_matched_per_key(pattern: str, events: list[Sent]) -> None:
     text = f"from {pattern} insert into Out;"
     together = run_rows(f"@app:playback {DEFINITION} partition with (t of S) begin {text} end;", events)
     for key in KEYS:
@@ -121,7 +121,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("queries_inside", OTHERS)
 @given(data=st.data(), events=timelines(late=False))
-def test_a_stream_without_key_reaches_every_key_there_is(
+def test_a_stream_without_key_reaches_all_existing_keys(
     queries_inside: str, data: st.DataObject, events: list[Sent]
 ) -> None:
     app = f"@app:playback {DEFINITION} define stream U (l long); "
@@ -148,7 +148,7 @@ def test_a_stream_without_key_reaches_every_key_there_is(
 
 
 @given(events=timelines(late=False), idle=st.sampled_from([300, 700, 2_000]))
-def test_a_key_that_was_purged_begins_anew(events: list[Sent], idle: int) -> None:
+def test_a_purged_key_starts_empty(events: list[Sent], idle: int) -> None:
     """The keys are looked over at fixed times while there are some; those that were idle for long begin at nothing."""
     interval = 100
     app = f"""@app:playback(timers = 'exact') {DEFINITION}

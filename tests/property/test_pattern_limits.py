@@ -1,4 +1,4 @@
-"""A limit that refuses events: a refused event has not come, and no other is refused."""
+"""A limit refuses events: a refused event has no effect, and no other is refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def is_limited_by_events(pattern: Written) -> bool:
 
 @pytest.mark.parametrize("is_sequence", [False, True], ids=["pattern", "sequence"])
 @given(data=st.data())
-def test_a_refused_event_has_not_come(is_sequence: bool, data: st.DataObject) -> None:
+def test_a_refused_event_has_no_effect(is_sequence: bool, data: st.DataObject) -> None:
     pattern = data.draw(written(is_sequence=is_sequence).filter(is_limited_by_events))
     most = data.draw(st.integers(1, 3))
     limited, free = Limited(pattern, most), Limited(pattern, PLENTY)

@@ -1,4 +1,4 @@
-"""Random patterns and sequences over random events, against the slow twin: event by event, in batches, and interrupted."""
+"""Random patterns over random events against a slow oracle: by event, in batches, and restored."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ class Engine:
 @pytest.mark.parametrize("is_sequence", [False, True], ids=["pattern", "sequence"])
 @pytest.mark.parametrize("way", ["rows", "batches", "interrupted"])
 @given(data=st.data())
-def test_patterns_find_what_the_twin_finds(way: str, is_sequence: bool, data: st.DataObject) -> None:
+def test_patterns_find_the_matches_of_the_oracle(way: str, is_sequence: bool, data: st.DataObject) -> None:
     pattern = data.draw(written(is_sequence=is_sequence))
     sent = data.draw(events_of("AAABBT"))
     engine = Engine(pattern)
@@ -274,7 +274,7 @@ def test_patterns_find_what_the_twin_finds(way: str, is_sequence: bool, data: st
 
 @pytest.mark.parametrize("is_sequence", [False, True], ids=["pattern", "sequence"])
 @given(data=st.data())
-def test_each_partition_key_has_what_a_twin_of_its_own_finds(is_sequence: bool, data: st.DataObject) -> None:
+def test_each_partition_key_has_the_matches_of_its_own_oracle(is_sequence: bool, data: st.DataObject) -> None:
     pattern = data.draw(written(is_sequence=is_sequence))
     sent = [(data.draw(st.sampled_from("ab")), event) for event in data.draw(events_of("AAABBT"))]
     wanted = []
@@ -306,7 +306,7 @@ def ends_a_count_from_afar(steps: list[Step]) -> bool:
 
 @pytest.mark.parametrize("is_sequence", [False, True], ids=["pattern", "sequence"])
 @given(data=st.data())
-def test_a_group_does_the_same_in_every_order_of_its_operands(is_sequence: bool, data: st.DataObject) -> None:
+def test_a_group_does_not_depend_on_the_order_of_its_operands(is_sequence: bool, data: st.DataObject) -> None:
     pattern = data.draw(written(is_sequence=is_sequence, distinct=True))
     assume(pattern.swapped != pattern.text and not ends_a_count_from_afar(pattern.steps))
     sent = data.draw(events_of("AAABBBCCT"))
@@ -322,7 +322,7 @@ def test_a_group_does_the_same_in_every_order_of_its_operands(is_sequence: bool,
 @pytest.mark.parametrize("sent", ["AAB", "AAAB", "AAAABAB", "ABAAB"])
 @pytest.mark.parametrize("group", ["AB", "ABB", "ABAB"])
 @pytest.mark.parametrize("least", [0, 2])
-def test_the_twin_agrees_on_what_a_count_hands_on_more_than_once(least: int, group: str, sent: str) -> None:
+def test_the_oracle_agrees_on_counts_that_pass_on_several_matches(least: int, group: str, sent: str) -> None:
     def fits(value: int, _: list[Value]) -> bool:
         return value >= least
 

@@ -1,4 +1,4 @@
-"""Output rate limits against slow, obvious twins; with a restart in the middle that must not show."""
+"""Output rate limits against slow oracles, with a restart in the middle."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def behind_window(window: str, events: list[Event], kind: str, period: int, *, e
     st.booleans(),
     RESTART,
 )
-def test_a_limiter_that_rests_is_there_like_one_that_ticks(
+def test_a_limiter_without_timer_equals_one_with_timer(
     events: list[Event], window: str, kind: str, period: int, gap: int, exact: bool, restart: int | None
 ) -> None:
     # Gaps of several seconds, in which the limiter has nothing.
@@ -287,7 +287,7 @@ def test_snapshots(
 
 
 @given(EVENTS, st.integers(1, 4), RESTART)
-def test_groups_may_vanish_from_the_window_while_the_limiter_counts_them(
+def test_a_limiter_keeps_counts_of_groups_that_leave_the_window(
     events: list[Event], n: int, restart: int | None
 ) -> None:
     """Keys leave the window and come back; what is counted for them stays theirs."""
@@ -298,7 +298,7 @@ def test_groups_may_vanish_from_the_window_while_the_limiter_counts_them(
 
 
 @given(EVENTS, st.sampled_from(["all", "first", "last"]), st.integers(1, 4))
-def test_every_partition_key_counts_for_itself(events: list[Event], kind: str, n: int) -> None:
+def test_every_partition_key_has_its_own_limiter(events: list[Event], kind: str, n: int) -> None:
     limiters: dict[str, ByEvents] = {}
     expected: Chunks = []
     for _, key, value in events:

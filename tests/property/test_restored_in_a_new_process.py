@@ -1,4 +1,4 @@
-"""The battery that every step with state passes: a snapshot at any point, restored in a new process, goes on the same."""
+"""Operators with state: a snapshot at any point, restored in a new process, continues unchanged."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def elsewhere() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("app", "asks"), list(apps()))
-def test_a_restored_app_goes_on_in_a_new_process(elsewhere: Any, app: str, asks: tuple[str, ...]) -> None:
+def test_a_restored_app_continues_in_a_new_process(elsewhere: Any, app: str, asks: tuple[str, ...]) -> None:
     @settings(max_examples=max(5, settings().max_examples // 10))
     @given(steps=steps(), data=st.data())
     def same(steps: list[Step], data: st.DataObject) -> None:
@@ -249,7 +249,7 @@ def test_a_restored_app_goes_on_in_a_new_process(elsewhere: Any, app: str, asks:
     same()
 
 
-def test_the_battery_has_every_window_and_aggregator() -> None:
+def test_the_cases_contain_every_window_and_aggregator() -> None:
     windows = {call.partition("(")[0] for call in WINDOW_CALLS}
     assert {window.name for window in WINDOWS} <= windows
     aggregates = " ".join(AGGREGATES)

@@ -118,7 +118,7 @@ APPS = st.builds(
 
 @given(APPS, st.booleans())
 @settings(max_examples=200)
-def test_nothing_outside_is_touched(text: str, stripped: bool) -> None:
+def test_no_outside_resource_is_accessed(text: str, stripped: bool) -> None:
     errors = InMemoryErrorStore()
     with SiddhiManager(policy=SandboxPolicy()) as manager, watched() as reached:
         manager.set_error_store(errors)
@@ -143,7 +143,9 @@ def test_nothing_outside_is_touched(text: str, stripped: bool) -> None:
         ("define function f[python] return int { open('sandbox', 'w').close(); return 1 };", "open"),
     ],
 )
-def test_what_is_touched_is_seen(text: str, event: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_audit_hook_detects_access_of_a_trusted_app(
+    text: str, event: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same, trusted: the watch above is not a blind one."""
     pytest.importorskip("sqlalchemy")
     monkeypatch.chdir(tmp_path)

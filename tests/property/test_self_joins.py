@@ -1,4 +1,4 @@
-"""A source joined with itself: each event goes through the left side, then through the right one, also within a chunk."""
+"""A self join: each event passes the left side, then the right one, also within a chunk."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def singly(sent: list[list[Row]]) -> list[list[Row]]:
 
 @settings(max_examples=100)
 @given(sent=chunks_of_rows, **joins)
-def test_each_event_of_a_chunk_goes_left_then_right(
+def test_each_event_of_a_chunk_passes_left_then_right(
     lengths: tuple[int, int], kind: str, condition: str, marked: int | None, sent: list[list[Row]]
 ) -> None:
     twin: Twin = twin_of(lengths, kind, condition, marked)
@@ -90,13 +90,13 @@ def test_each_event_of_a_chunk_goes_left_then_right(
 
 @settings(max_examples=100)
 @given(sent=chunks_of_rows, **queries)
-def test_a_chunk_joined_with_itself_is_its_events_one_by_one(sent: list[list[Row]], **query: Any) -> None:
+def test_a_self_joined_chunk_equals_its_events_one_by_one(sent: list[list[Row]], **query: Any) -> None:
     assert run(self_join_of(**query), sent) == run(self_join_of(**query), singly(sent))
 
 
 @settings(max_examples=60)
 @given(sent=chunks_of_rows, size=st.integers(2, 4), **queries)
-def test_a_chunk_from_upstream_is_its_events_one_by_one(sent: list[list[Row]], size: int, **query: Any) -> None:
+def test_a_chunk_of_a_query_equals_its_events_one_by_one(sent: list[list[Row]], size: int, **query: Any) -> None:
     came = list(chain.from_iterable(sent))
     released = [came[i : i + size] for i in range(0, len(came) - size + 1, size)]
     upstream = f"from S#window.lengthBatch({size}) select k, v insert into X;"
@@ -105,14 +105,14 @@ def test_a_chunk_from_upstream_is_its_events_one_by_one(sent: list[list[Row]], s
 
 @settings(max_examples=60)
 @given(sent=chunks_of_rows, **queries)
-def test_a_chunk_in_a_partition_is_its_events_one_by_one(sent: list[list[Row]], **query: Any) -> None:
+def test_a_chunk_in_a_partition_equals_its_events_one_by_one(sent: list[list[Row]], **query: Any) -> None:
     text = f"partition with (k of S) begin {self_join_of(**query)} end;"
     assert run(text, sent) == run(text, singly(sent))
 
 
 @settings(max_examples=60)
 @given(before=chunks_of_rows, after=chunks_of_rows, **queries)
-def test_a_restored_self_join_goes_on(before: list[list[Row]], after: list[list[Row]], **query: Any) -> None:
+def test_a_restored_self_join_continues(before: list[list[Row]], after: list[list[Row]], **query: Any) -> None:
     app = f"define stream S (k string, v int); {self_join_of(**query)}"
     manager = SiddhiManager()
     uninterrupted: list[Chunk] = []

@@ -1,4 +1,4 @@
-"""An app thrown away and restored from its snapshot goes on as if nothing had happened."""
+"""A restored app continues as if it had not been interrupted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.kit.apps import Outputs, apps, run_rows, send_rows, timelines
 
 
 @given(app=apps(rates=True), events=timelines(), data=st.data())
-def test_a_restored_app_goes_on_where_it_was(app: str, events: list[Any], data: st.DataObject) -> None:
+def test_a_restored_app_continues(app: str, events: list[Any], data: st.DataObject) -> None:
     middle = data.draw(st.integers(0, len(events)))
     outputs = Outputs()
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
@@ -28,7 +28,7 @@ def test_a_restored_app_goes_on_where_it_was(app: str, events: list[Any], data: 
 
 
 @given(app=apps(rates=True), events=timelines(), data=st.data())
-def test_taking_a_snapshot_changes_nothing(app: str, events: list[Any], data: st.DataObject) -> None:
+def test_a_snapshot_changes_nothing(app: str, events: list[Any], data: st.DataObject) -> None:
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         outputs = Outputs().watch(runtime)
         for event in events:
@@ -38,7 +38,9 @@ def test_taking_a_snapshot_changes_nothing(app: str, events: list[Any], data: st
 
 
 @given(app=apps(rates=True), events=timelines(), later=timelines(most=10), data=st.data())
-def test_restoring_takes_an_app_back(app: str, events: list[Any], later: list[Any], data: st.DataObject) -> None:
+def test_a_restore_returns_an_app_to_its_earlier_state(
+    app: str, events: list[Any], later: list[Any], data: st.DataObject
+) -> None:
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         send_rows(runtime, events)
         snapshot = runtime.snapshot()

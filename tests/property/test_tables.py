@@ -1,4 +1,4 @@
-"""Tables against a list of tuples, and indexed tables against plain ones, over any sequence of changes."""
+"""Tables against a list of tuples, and indexed tables against scans, over any sequence of changes."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def run(manager: SiddhiManager, table: str, condition: str) -> tuple[SiddhiAppRu
 
 
 @given(st.sampled_from(sorted(ALL)), st.sampled_from(["", *INDEXED]), steps)
-def test_a_table_is_its_twin(condition: str, table: str, steps: list[tuple[str, list[Row]]]) -> None:
+def test_a_table_equals_the_oracle(condition: str, table: str, steps: list[tuple[str, list[Row]]]) -> None:
     twin = Twin(ALL[condition])
     with SiddhiManager() as manager:
         runtime, out = run(manager, table, condition)
@@ -132,7 +132,7 @@ def test_a_table_is_its_twin(condition: str, table: str, steps: list[tuple[str, 
     st.sampled_from(["@primaryKey('s')", "@primaryKey('v')", "@primaryKey('s', 'v')"]),
     steps,
 )
-def test_a_keyed_table_holds_every_key_once_and_finds_what_a_scan_finds(
+def test_a_table_with_a_key_has_unique_keys_and_finds_the_rows_of_a_scan(
     condition: str, table: str, steps: list[tuple[str, list[Row]]]
 ) -> None:
     positions = [position for position, name in enumerate("sv") if f"'{name}'" in table]

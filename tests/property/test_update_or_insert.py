@@ -1,4 +1,4 @@
-"""``update or insert`` of chunks into keyed tables against what it means, in memory and in a database."""
+"""``update or insert`` of chunks into tables with keys against an oracle, in memory and in a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every window against a twin that is slow and obvious: events, chunks, timestamps, timers."""
+"""Every window against a slow oracle: events, chunks, timestamps, timers."""
 
 from __future__ import annotations
 
@@ -93,5 +93,5 @@ CLAUSES = {
 
 @pytest.mark.parametrize("window", TWINS)
 @given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
-def test_a_window_does_what_its_twin_does(window: str, history: list[Any], clause: str) -> None:
+def test_a_window_equals_its_oracle(window: str, history: list[Any], clause: str) -> None:
     assert told_by_engine(window, history, clause) == told_by_twin(TWINS[window](), history, CLAUSES[clause])

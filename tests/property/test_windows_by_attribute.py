@@ -1,4 +1,4 @@
-"""Windows that look at attributes against their twins, and what holds of all of them: restored, they go on as if nothing had happened."""
+"""Windows that read attributes against their oracles; restored windows and partitioned windows."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def told_by_engine(app: str, history: History) -> list[Any]:
 
 @pytest.mark.parametrize("window", ATTRIBUTE_TWINS)
 @given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
-def test_a_window_does_what_its_twin_does(window: str, history: Any, clause: str) -> None:
+def test_a_window_equals_its_oracle(window: str, history: Any, clause: str) -> None:
     assert told_by_engine(app_with(window, clause), history) == told_by_twin(
         ATTRIBUTE_TWINS[window](), history, CLAUSES[clause]
     )
@@ -92,7 +92,7 @@ SELECTIONS = ["select a, v", "select sum(v) as total, count() as n", "select a, 
     partitioned=st.booleans(),
     data=st.data(),
 )
-def test_a_restored_window_goes_on_where_it_was(
+def test_a_restored_window_continues(
     window: str, history: Any, clause: str, select: str, partitioned: bool, data: st.DataObject
 ) -> None:
     app = app_with(window, clause, select)
@@ -133,7 +133,7 @@ def rows_of(app: str, steps: list[tuple[int, Any]]) -> list[Any]:
 # Conditions are left out: what they count, the keys of a partition share, as recorded of Siddhi.
 @pytest.mark.parametrize("window", [window for window in ATTRIBUTE_TWINS if not window.startswith("expression")])
 @given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
-def test_every_key_of_a_partition_has_a_window_of_its_own(window: str, history: Any, clause: str) -> None:
+def test_every_partition_key_has_its_own_window(window: str, history: Any, clause: str) -> None:
     steps = [
         step
         for chunk in history
@@ -165,7 +165,7 @@ def interrupt(app: str) -> None:
 
 
 @pytest.mark.parametrize("window", ATTRIBUTE_TWINS)
-def test_a_window_that_is_gone_leaves_no_event_and_no_pool_behind(window: str) -> None:
+def test_a_collected_window_leaves_no_event_and_no_pool(window: str) -> None:
     app = app_with(window, "insert all events", SELECTIONS[2])
     interrupt(app)
     gc.collect()

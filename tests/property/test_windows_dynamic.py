@@ -1,4 +1,4 @@
-"""Windows whose condition comes with the events, against their twins: where it changes, what is held is taken in anew."""
+"""Windows with conditions from events against their oracles, with changing conditions."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ ONE_BY_ONE: History = [[Item(clock, ("count() <= 1", clock))] for clock in (50_0
 @pytest.mark.parametrize("window", DYNAMIC_TWINS)
 @example(history=ONE_BY_ONE, clause="insert all events")
 @given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
-def test_a_window_does_what_its_twin_does(window: str, history: Any, clause: str) -> None:
+def test_a_window_equals_its_oracle(window: str, history: Any, clause: str) -> None:
     assert told_by_engine(app_with(window, clause), history) == told_by_twin(
         DYNAMIC_TWINS[window](), history, CLAUSES[clause]
     )
 
 
-def test_every_window_has_a_twin() -> None:
+def test_every_window_has_an_oracle() -> None:
     known = {window.partition("(")[0] for window in (*TWINS, *ATTRIBUTE_TWINS)}
     assert known == set(builtin_registry().names(WindowMetadata))

@@ -31,14 +31,14 @@ NODES = [value for value in CLASSES if issubclass(value, Node)]
 
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
-def test_nodes_are_frozen_slotted_and_know_their_place(node):
+def test_nodes_are_frozen_and_slotted_and_have_a_location(node):
     assert issubclass(node, Frozen)
     assert "__dict__" not in dir(node)
     place = next(field for field in fields(node) if field.name == "span")
     assert (place.compare, place.shown, place.default, place.kw_only) == (False, False, None, True)
 
 
-def test_the_place_takes_no_part_in_equality():
+def test_the_location_is_not_compared():
     here, there = Span(1, 0, 1, 5), Span(2, 3, 2, 8)
     assert Variable("price", span=here) == Variable("price", span=there) == Variable("price")
     assert hash(Variable("price", span=here)) == hash(Variable("price"))
@@ -56,12 +56,12 @@ def test_everything_is_exported_in_order():
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
-def test_every_class_says_what_it_is(cls):
+def test_every_class_has_a_docstring(cls):
     written = inspect.getsource(cls).split(":\n", 1)[1].lstrip()
     assert written.startswith('"""')
 
 
-def test_annotations_are_found_in_any_case():
+def test_annotation_names_are_case_insensitive():
     info = Annotation("Info", (Element("Name", "q"), Element(None, "x"), Element(None, "y"), Element("name", "later")))
     other = Annotation("info", (Element("name", "other"),))
     assert find_annotation((Annotation("x"), info, other), "INFO") is info
@@ -86,11 +86,11 @@ def test_names_of_apps_and_queries():
     assert SiddhiApp(annotations=(Annotation("Name", (Element(None, "Stocks"),)),)).name == "Stocks"
 
 
-def test_the_text_of_an_app_takes_no_part_in_equality():
+def test_the_text_of_an_app_is_not_compared():
     assert SiddhiApp(source="a") == SiddhiApp(source="b")
 
 
-def test_the_window_among_the_handlers():
+def test_the_window_is_found_among_the_handlers():
     window = WindowHandler(FunctionCall("length"))
     assert SingleInput("S", (Filter(Variable("a")), window, Filter(Variable("b")))).window is window
     assert SingleInput("S", (Filter(Variable("a")),)).window is None

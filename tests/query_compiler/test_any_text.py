@@ -1,4 +1,4 @@
-"""Whatever is compiled, either it is SiddhiQL or the error is one of ours, with a place inside the text."""
+"""Any text either compiles or has a compiler error with a location inside the text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check(parser, text):
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.sampled_from(PARSERS))
-def test_any_words(text, parser):
+def test_any_tokens(text, parser):
     check(parser, text)
 
 
@@ -74,16 +74,16 @@ def test_an_app_with_a_token_changed(number, word, keeps):
 
 
 @given(st.integers(0, len(APP)))
-def test_an_app_cut_off(length):
+def test_a_truncated_app(length):
     check(parse, APP[:length])
 
 
-def test_the_app_that_is_changed_is_right():
+def test_the_unchanged_app_is_valid():
     assert parse(to_siddhiql(parse(APP))) == parse(APP)
 
 
 @pytest.mark.parametrize("text", ["{}", "{} sec", "e1[{}].a", "e1[last - {}].a", "{}L", "-{}"])
-def test_numbers_longer_than_python_reads(text):
+def test_numbers_beyond_the_digits_limit_of_python(text):
     with pytest.raises(SiddhiParserError) as caught:
         parse_expression(text.format("9" * 5000))
     assert caught.value.code == "E102"
@@ -92,13 +92,13 @@ def test_numbers_longer_than_python_reads(text):
 @pytest.mark.parametrize(
     "text", ["from S select a output every {} events insert into O", "from A<{}> -> B insert into O"]
 )
-def test_counts_longer_than_python_reads(text):
+def test_counts_beyond_the_digits_limit_of_python(text):
     with pytest.raises(SiddhiParserError) as caught:
         parse_query(text.format("9" * 5000))
     assert caught.value.code == "E102"
 
 
-def test_deep_nesting_is_no_recursion():
+def test_deep_nesting_needs_no_recursion():
     depth = 20_000
     expression = parse_expression("(" * depth + "a" + ")" * depth)
     assert expression.name == "a"

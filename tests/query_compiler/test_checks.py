@@ -66,13 +66,13 @@ QUERY = "from S select a insert into O"
         f"@info(name='q') {QUERY}; @Info(Name='q') partition with (a of S) begin {QUERY} end",
     ],
 )
-def test_names_of_queries_differ(text):
+def test_duplicate_query_names_are_refused(text):
     with pytest.raises(SiddhiAppValidationError, match=r"duplicate (query|partition) name 'q'") as caught:
         parse(f"{S}; {text}")
     assert caught.value.code == "E208"
 
 
-def test_names_inside_partitions_are_no_names_of_the_app():
+def test_query_names_of_partitions_may_repeat_names_of_the_app():
     inner = f"@info(name='q') {QUERY}"
     app = parse(f"{S}; @info(name='q') {QUERY}; partition with (a of S) begin {inner} end; @info(x='q') {QUERY}")
     assert len(app.executions) == 3
@@ -85,13 +85,13 @@ def test_names_inside_partitions_are_no_names_of_the_app():
         f"{S}; @info(name='a') @info(name='b') {QUERY}",
     ],
 )
-def test_annotations_that_may_stand_once(text):
+def test_annotations_that_may_occur_once(text):
     with pytest.raises(DuplicateAnnotationError, match="duplicate annotation @"):
         parse(text)
 
 
 @pytest.mark.parametrize(("first", "known"), [(AGGREGATION, "an aggregation"), (TRIGGER, "a trigger")])
-def test_what_is_defined_already_has_its_article(first, known):
+def test_the_error_of_a_repeated_definition_has_the_right_article(first, known):
     with pytest.raises(
         DuplicateDefinitionError, match=f"the table 'S' can't be defined: {known} of this name is already defined"
     ):

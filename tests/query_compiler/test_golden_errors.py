@@ -1,4 +1,4 @@
-"""Texts that are refused, each with the whole error people see: tests/golden/error/parse*/NAME.siddhi and NAME.error."""
+"""Texts that are refused, and the complete error: tests/golden/error/parse*/NAME.siddhi and NAME.error."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FILES = [path for folder in PARSERS for path in sorted((GOLDEN / folder).glob("*
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_refused_text(path, golden, monkeypatch):
+def test_the_error_of_an_invalid_text(path, golden, monkeypatch):
     monkeypatch.delenv("NO_SUCH_VARIABLE", raising=False)
     with pytest.raises(SiddhiAppError) as caught:
         PARSERS[path.parent.name](path.read_bytes().decode("utf-8"))
     golden(path.with_suffix(".error"), f"{type(caught.value).__name__}\n{caught.value}")
 
 
-def test_every_expected_error_has_its_text():
+def test_every_golden_error_has_its_text():
     expected = {path.with_suffix(".siddhi") for folder in PARSERS for path in (GOLDEN / folder).glob("*.error")}
     assert expected == set(FILES)
 

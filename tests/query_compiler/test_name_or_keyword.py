@@ -1,4 +1,4 @@
-"""Every keyword, bare, in every place where a name can stand: it reads like the same name in back quotes."""
+"""Every keyword at every position of a name parses like the same name in back quotes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded apps: what Siddhi compiles compiles here too, and what it refuses while parsing is refused with a place."""
+"""The recorded apps compile as in Siddhi; those that Siddhi refuses while parsing are refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WHILE_PARSING = ("SiddhiParserException", "SiddhiParserError", "NumberFormatExce
     ],
     ids=lambda case: case["id"],
 )
-def test_a_refused_app_is_refused_with_its_place(case, monkeypatch):
+def test_a_refused_app_has_an_error_with_a_location(case, monkeypatch):
     monkeypatch.delenv("NO_SUCH_VARIABLE_HERE", raising=False)
     with pytest.raises(SiddhiAppError) as caught:
         parse(case["app"])

@@ -1,4 +1,4 @@
-"""Where a word is a keyword and where it is a name, and what the other tokens look like."""
+"""Contextual keywords, and the other tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def selected(text: str) -> Query:
 
 
 @pytest.mark.parametrize("word", sorted(KEYWORDS))
-def test_every_keyword_is_a_name_where_a_name_stands(word):
+def test_every_keyword_is_a_name_in_name_position(word):
     text = (
         f"define stream {word} ({word} string, b int);"
         f"@{word}({word}='x') from {word}[{word} == 'a']#{word}(1) select {word}, b as {word.upper()} insert into {word};"
@@ -46,7 +46,7 @@ def test_every_keyword_is_a_name_where_a_name_stands(word):
 
 
 @pytest.mark.parametrize("word", sorted(KEYWORDS))
-def test_keywords_are_recognised_in_any_case(word):
+def test_keywords_are_case_insensitive(word):
     text = "from S#window.length(1) select a order by b desc limit 1 output last every 5 min insert into O"
     assert parse_query(text.replace(f" {word} ", f" {word.upper()} ").replace(f" {word}.", f" {word.title()}.")) == (
         parse_query(text)
@@ -64,7 +64,7 @@ def test_not_without_an_operand_is_a_name(text):
     assert "`not`" in to_siddhiql(selected(text))
 
 
-def test_true_and_false_are_names_where_a_value_makes_no_sense():
+def test_true_and_false_are_names_outside_of_value_position():
     attributes = selected("true, true as t, true.a as u, true is null as v").selector.attributes
     assert attributes == (
         OutputAttribute(Variable("true")),
@@ -102,24 +102,24 @@ def test_every_without_an_element_is_a_stream(text):
     assert source.source == "every"
 
 
-def test_clauses_behind_a_stream_called_every():
+def test_clauses_after_a_stream_named_every():
     assert parse_query("from every select a, b insert into O").input == SingleInput("every")
     assert parse_query("from every insert into O").input == SingleInput("every")
     assert parse_query("from every left outer join T select a insert into O").input.left == SingleInput("every")
 
 
-def test_or_behind_update_depends_on_what_follows():
+def test_or_after_update_depends_on_the_next_tokens():
     assert isinstance(parse_query("from S update or insert into T on a == b").output, UpdateOrInsertInto)
     assert parse_query("from S update or on a == b").output == UpdateTable(target="or", on=parse_expression("a == b"))
 
 
-def test_window_behind_a_hash_depends_on_the_dot():
+def test_window_after_a_hash_depends_on_the_dot():
     handlers = input_of("S#window(1)#window.window(2)").handlers
     assert [type(handler) is WindowHandler for handler in handlers] == [False, True]
     assert [handler.call.name for handler in handlers] == ["window", "window"]
 
 
-def test_a_statement_behind_insert_into_is_a_semicolon_forgotten():
+def test_a_statement_after_insert_into_needs_a_semicolon():
     with pytest.raises(SiddhiParserError, match="missing before"):
         parse("define stream S (a int); from S insert into O from O select a insert into P;")
 
@@ -163,11 +163,11 @@ def test_the_longest_token_wins(text, shape):
 
 
 @pytest.mark.parametrize(("text", "first"), [("5sec", "5"), ("5min", "5"), ("5days", "5d"), ("1.", "1"), ("5l", "5l")])
-def test_numbers_end_where_they_must(text, first):
+def test_numbers_end_at_the_first_other_character(text, first):
     assert token_at(text, 0)[1] == first
 
 
-def test_white_space_and_comments_stand_between_any_two_tokens():
+def test_white_space_and_comments_are_allowed_between_any_tokens():
     text = "from/*a*/S--b\n\v\t[v/* / * */>1]\r\nselect a insert into O -- end\n/* closed */"
     assert parse_query(text) == parse_query("from S[v > 1] select a insert into O")
 
@@ -190,13 +190,13 @@ STREAM = "define stream S (v int);"
         (parse, f"{STREAM} from S /* select v insert into O;", 1, 32),
     ],
 )
-def test_a_comment_that_is_never_closed_is_an_error_with_its_place(compile_text, text, line, column):
+def test_an_unclosed_comment_is_an_error_with_its_location(compile_text, text, line, column):
     with pytest.raises(SiddhiParserError, match=r"this '/[*]' is never closed") as caught:
         compile_text(text)
     assert (caught.value.code, caught.value.line, caught.value.column) == ("E101", line, column)
 
 
-def test_behind_the_queries_of_an_app_an_open_comment_is_noted():
+def test_an_unclosed_comment_at_the_end_of_an_app_is_noted():
     queries = f"{STREAM} from S select v insert into O;"
     app = parse(f"{queries}\n /* from S select z insert into P;")
     assert app == parse(queries)
@@ -207,13 +207,13 @@ def test_a_double_minus_starts_a_comment():
     assert parse_query("from S select v--1\n as r insert into O") == parse_query("from S select v as r insert into O")
 
 
-def test_many_blanks_in_front_of_a_stray_character_cost_nothing():
+def test_many_blanks_before_an_invalid_character_take_linear_time():
     with pytest.raises(SiddhiParserError, match="unexpected character '~'"):
         parse(" " * 50_000 + "~")
 
 
 @pytest.mark.parametrize("char", ["\f", "\u00a0"])
-def test_form_feed_and_hard_space_are_no_white_space(char):
+def test_form_feed_and_no_break_space_are_not_white_space(char):
     with pytest.raises(SiddhiParserError, match="unexpected character"):
         parse_query(f"from{char}S insert into O")
 

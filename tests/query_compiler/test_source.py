@@ -24,6 +24,6 @@ def test_lines_count_from_one_and_columns_from_zero(begin, end, span):
     assert Source(TEXT).span(begin, end) == span
 
 
-def test_an_error_carries_text_and_place():
+def test_an_error_contains_text_and_location():
     error = Source(TEXT).error("bad", 5, 8, code="E199", hint="better")
     assert (error.source, error.span, error.code, error.hint) == (TEXT, Span(2, 0, 2, 3), "E199", "better")

@@ -14,12 +14,12 @@ def compiled():
     return compile_grammar(tables.GRAMMAR.read_text(encoding="utf-8"), tables.GRAMMAR.name)
 
 
-def test_the_shipped_tables_belong_to_the_grammar():
+def test_the_shipped_tables_match_the_grammar():
     """Otherwise run python -m siddhi.query_compiler.compile_grammar."""
     assert json.loads(tables.TABLES.read_text(encoding="utf-8")) == compiled()
 
 
-def test_compiling_is_the_same_in_every_process():
+def test_compiled_tables_are_reproducible():
     script = (
         "from siddhi.query_compiler import compile_grammar as c; import json;"
         "print(json.dumps(c.compile_grammar(c.GRAMMAR.read_text(encoding='utf-8'), c.GRAMMAR.name)))"
@@ -31,7 +31,7 @@ def test_compiling_is_the_same_in_every_process():
     assert len(outputs) == 1
 
 
-def test_tables_older_than_the_grammar_are_compiled_anew(tmp_path, monkeypatch):
+def test_outdated_tables_are_compiled_again(tmp_path, monkeypatch):
     stale = tmp_path / "stale.json"
     stale.write_text(json.dumps({"digest": "of another grammar"}), encoding="utf-8")
     fresh = tables.load()

@@ -1,4 +1,4 @@
-"""The runtime of an app: its life, what it consists of."""
+"""The runtime of an app: lifecycle, and access to its elements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_starting_and_stopping_twice_changes_nothing():
     assert not runtime.is_running
 
 
-def test_a_with_statement_starts_and_shuts_down_whatever_happens():
+def test_a_with_statement_starts_and_always_shuts_down():
     runtime = create()
     with runtime as entered:
         assert entered is runtime
@@ -64,7 +64,7 @@ def test_a_with_statement_starts_and_shuts_down_whatever_happens():
     assert not runtimes[0].is_running
 
 
-def test_its_repr_tells_where_it_is_in_its_life():
+def test_its_repr_shows_the_state_of_its_lifecycle():
     runtime = create()
     assert repr(runtime) == "<SiddhiAppRuntime 'A' (not started)>"
     runtime.start()
@@ -73,7 +73,7 @@ def test_its_repr_tells_where_it_is_in_its_life():
     assert repr(runtime) == "<SiddhiAppRuntime 'A' (shut down)>"
 
 
-def test_streams_and_queries_can_be_asked_for():
+def test_streams_and_queries_are_listed():
     runtime = create()
     assert list(runtime.stream_definitions) == ["Trades", "Means", "Bare"]
     assert [attribute.name for attribute in runtime.stream_definitions["Means"].attributes] == ["symbol", "mean"]
@@ -83,7 +83,7 @@ def test_streams_and_queries_can_be_asked_for():
     assert runtime.plan.name == "A"
 
 
-def test_what_is_not_there_is_named_with_what_may_be_meant():
+def test_an_unknown_name_is_an_error_with_a_suggestion():
     runtime = create()
     for ask in (
         runtime.input_handler,
@@ -105,14 +105,14 @@ def test_there_is_one_input_handler_per_stream():
     assert repr(runtime.input_handler("Trades")) == "InputHandler('Trades')"
 
 
-def test_events_can_be_sent_into_streams_that_queries_fill():
+def test_events_can_be_sent_into_inserted_streams():
     with running(APP) as runtime:
         rows = collect(runtime, "Bare")
         runtime.input_handler("Means").send(("IBM", 2.5))
         assert rows == [(2.5,)]
 
 
-def test_queries_that_nobody_listens_to_keep_their_state_up_to_date():
+def test_queries_without_receivers_update_their_state():
     with running(APP) as runtime:
         handler = runtime.input_handler("Trades")
         handler.send(("IBM", 1.0, 1))

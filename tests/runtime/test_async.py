@@ -1,4 +1,4 @@
-"""``@async`` streams: order, back-pressure, errors, shutdown; nothing lost, nothing twice."""
+"""``@async`` streams: order, back-pressure, errors, shutdown; no event is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_events_are_delivered_in_the_order_they_were_sent(workers: int, batch: i
         assert rows == [(i,) for i in range(500)]
 
 
-def test_the_annotation_without_settings_is_enough() -> None:
+def test_the_annotation_needs_no_settings() -> None:
     with running("@async define stream S (i int); from S select i insert into O;") as runtime:
         rows = collect(runtime, "O")
         runtime.input_handler("S").send((1,))
@@ -71,7 +71,7 @@ def test_a_sender_does_not_wait_for_a_slow_subscriber() -> None:
         go_on.set()
 
 
-def test_a_full_buffer_stops_the_sender() -> None:
+def test_a_full_buffer_blocks_the_sender() -> None:
     with running(PLAIN.format(workers=1, batch=1)) as runtime:
         entered, go_on = threading.Event(), threading.Event()
         rows: list[object] = []
@@ -107,7 +107,7 @@ def test_a_full_buffer_stops_the_sender() -> None:
 
 
 @pytest.mark.parametrize(("size", "expected"), [(2, [2, 2, 2, 1]), (100, [7])])
-def test_what_waits_is_delivered_in_chunks_of_the_given_size(size: int, expected: list[int]) -> None:
+def test_buffered_events_are_delivered_in_chunks_of_the_batch_size(size: int, expected: list[int]) -> None:
     app = f"@async(buffer.size='16', batch.size.max='{size}') define stream S (i int); from S select i insert into O;"
     with running(app) as runtime:
         entered, go_on = threading.Event(), threading.Event()
@@ -129,7 +129,7 @@ def test_what_waits_is_delivered_in_chunks_of_the_given_size(size: int, expected
         assert sizes == [1, *expected]
 
 
-def test_queries_may_insert_into_an_async_stream() -> None:
+def test_queries_can_insert_into_an_async_stream() -> None:
     app = """
         define stream S (i int);
         @async(buffer.size='2', batch.size.max='1') define stream A (i int);
@@ -143,7 +143,7 @@ def test_queries_may_insert_into_an_async_stream() -> None:
         assert rows == [(2 * i,) for i in range(100)]
 
 
-def test_a_stream_that_feeds_itself_does_not_wait_for_itself() -> None:
+def test_a_stream_that_inserts_into_itself_does_not_wait_for_itself() -> None:
     app = """
         @async(buffer.size='2', workers='2', batch.size.max='1') define stream S (depth int);
         from S[depth > 0] select depth - 1 as depth insert into S;
@@ -157,7 +157,7 @@ def test_a_stream_that_feeds_itself_does_not_wait_for_itself() -> None:
         assert len(rows) == 2**9 - 1
 
 
-def test_a_stream_that_floods_itself_is_limited(
+def test_a_stream_that_overfills_itself_is_limited(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("siddhi.runtime.assembly.async_stream.DRAIN_SECONDS", 0.0)  # the stream never ends
@@ -178,7 +178,7 @@ def test_a_stream_that_floods_itself_is_limited(
     )
 
 
-def test_a_callback_may_send_into_the_full_stream_it_was_called_from() -> None:
+def test_a_callback_can_send_into_the_full_stream_that_called_it() -> None:
     with running(PLAIN.format(workers=2, batch=1)) as runtime:
         handler = runtime.input_handler("S")
         rows: list[int] = []
@@ -201,7 +201,7 @@ def test_a_callback_may_send_into_the_full_stream_it_was_called_from() -> None:
         assert sorted(rows) == sorted([*range(10), *list(range(100, 120)) * 10])
 
 
-def test_failures_go_to_the_fault_stream() -> None:
+def test_failures_are_sent_to_the_fault_stream() -> None:
     app = """
         @async(buffer.size='4', batch.size.max='1') @OnError(action='stream') define stream S (a string, b bool);
         from S select a, and(b) as r insert into O;
@@ -216,7 +216,7 @@ def test_failures_go_to_the_fault_stream() -> None:
         assert failures == [("B",)]
 
 
-def test_a_worker_outlives_a_failing_callback_and_a_failing_handler() -> None:
+def test_a_worker_continues_after_a_failing_callback_and_handler() -> None:
     with running(PLAIN.format(workers=1, batch=1)) as runtime:
         rows = collect(runtime, "O")
 
@@ -231,7 +231,7 @@ def test_a_worker_outlives_a_failing_callback_and_a_failing_handler() -> None:
         assert rows == [(i,) for i in range(20)]
 
 
-def test_a_refused_row_is_refused_at_the_door() -> None:
+def test_an_invalid_row_is_refused_by_the_sender() -> None:
     with running(PLAIN.format(workers=1, batch=1)) as runtime:
         with pytest.raises(EventError):
             runtime.input_handler("S").send(("text",))
@@ -239,7 +239,7 @@ def test_a_refused_row_is_refused_at_the_door() -> None:
             runtime.input_handler("S").send_events([])
 
 
-def test_nothing_is_taken_before_start_and_after_shutdown() -> None:
+def test_events_are_refused_before_start_and_after_shutdown() -> None:
     manager = SiddhiManager()
     runtime = manager.create_siddhi_app_runtime(PLAIN.format(workers=1, batch=1))
     handler = runtime.input_handler("S")
@@ -253,7 +253,7 @@ def test_nothing_is_taken_before_start_and_after_shutdown() -> None:
         handler.send((1,))
 
 
-def test_an_app_that_starts_again_has_workers_again() -> None:
+def test_an_app_that_starts_again_has_workers() -> None:
     runtime = SiddhiManager().create_siddhi_app_runtime(PLAIN.format(workers=2, batch=4))
     handler = runtime.input_handler("S")
     rows = collect(runtime, "O")
@@ -266,7 +266,7 @@ def test_an_app_that_starts_again_has_workers_again() -> None:
     assert rows == [(first + life,) for life in range(3) for first in (0, 10, 20)]
 
 
-def test_batches_and_events_arrive_whole() -> None:
+def test_batches_and_events_are_delivered_whole() -> None:
     numpy = pytest.importorskip("numpy")
     with running(PLAIN.format(workers=2, batch=4)) as runtime:
         rows = collect(runtime, "O")
@@ -292,7 +292,7 @@ def test_in_playback_the_clock_moves_with_the_delivery() -> None:
         assert runtime.now == 2100
 
 
-def test_a_snapshot_holds_what_waits() -> None:
+def test_a_snapshot_contains_buffered_events() -> None:
     app = "@app:name('async_snapshot')" + PLAIN.format(workers=1, batch=1)
     with running(app) as runtime:
         handler = runtime.input_handler("S")
@@ -319,7 +319,7 @@ def test_a_snapshot_holds_what_waits() -> None:
 
 
 @pytest.mark.parametrize("size", ["3", "0", "-1", "x"])
-def test_a_bad_buffer_size_is_refused(size: str) -> None:
+def test_an_invalid_buffer_size_is_refused(size: str) -> None:
     with pytest.raises(SiddhiAppCreationError, match=r"buffer\.size"):
         SiddhiManager().create_siddhi_app_runtime(f"@async(buffer.size='{size}') define stream S (i int);")
 
@@ -330,7 +330,7 @@ class Key(str):
     __slots__ = ("__weakref__",)
 
 
-def test_what_passed_the_buffer_is_not_kept() -> None:
+def test_delivered_events_are_released() -> None:
     alive: weakref.WeakSet[Key] = weakref.WeakSet()
 
     def run() -> None:

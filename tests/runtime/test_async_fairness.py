@@ -47,7 +47,7 @@ def output(script: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_other_threads_run_while_a_stream_feeds_itself() -> None:
+def test_other_threads_run_while_a_stream_inserts_into_itself() -> None:
     script = f"""
 runtime = started("define stream R (k int); define table T (k int);" + {SELF!r} + "from R select k insert into T;")
 runtime.input_handler("S").send((1,))
@@ -62,7 +62,7 @@ runtime.shutdown()
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals for a thread")
 @pytest.mark.parametrize("act", ["time.sleep(1000)", "while True: handler.send((1,))"])
-def test_ctrl_c_is_heard_while_a_stream_feeds_itself(act: str) -> None:
+def test_ctrl_c_is_handled_while_a_stream_inserts_into_itself(act: str) -> None:
     script = f"""
 runtime = started({SELF!r})
 handler = runtime.input_handler("S")
@@ -78,7 +78,7 @@ runtime.shutdown()
 
 
 @pytest.mark.parametrize("events", [1, 10, 64, 100])
-def test_a_shutdown_ends_streams_that_feed_each_other(events: int) -> None:
+def test_a_shutdown_ends_streams_in_a_cycle(events: int) -> None:
     script = f"""
 runtime = started({CIRCLE!r})
 for v in range({events}):
@@ -100,7 +100,7 @@ runtime.shutdown()
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals for a thread")
-def test_ctrl_c_ends_a_shutdown_that_delivers() -> None:
+def test_ctrl_c_ends_a_shutdown_that_delivers_events() -> None:
     script = f"""
 async_stream.DRAIN_SECONDS = 1000
 runtime = started({CIRCLE!r})
@@ -114,7 +114,7 @@ except KeyboardInterrupt:
     assert output(script) == ["heard"]
 
 
-def test_a_sender_does_not_wait_while_there_is_room() -> None:
+def test_a_sender_does_not_wait_if_there_is_room() -> None:
     script = f"""
 runtime = started("@async(buffer.size='65536', batch.size.max='1') define stream S (v int);" + {HEAVY!r})
 runtime.input_handler("S").send_batch({{"v": list(range(20_000))}})
@@ -138,7 +138,7 @@ print(sum(sizes), max(sizes) <= 1024)
     assert output(script) == ["20000 True"]
 
 
-def test_other_threads_run_while_a_sender_makes_room() -> None:
+def test_other_threads_run_while_a_sender_waits_for_room() -> None:
     script = f"""
 app = "define stream R (v int); @async(buffer.size='4') define stream S (v int); from R select v insert into S;"
 runtime = started(app + {HEAVY!r})
@@ -161,7 +161,7 @@ runtime.shutdown()
     assert output(script)[0] == "True"
 
 
-def test_a_waiting_sender_goes_on_though_the_buffer_stays_half_full() -> None:
+def test_a_waiting_sender_continues_while_the_buffer_stays_half_full() -> None:
     script = """
 runtime = started("@async(buffer.size='64') define stream S (v int); from S[v < 0] select v insert into S;")
 handler = runtime.input_handler("S")

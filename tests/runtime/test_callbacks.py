@@ -1,4 +1,4 @@
-"""Stream, query and batch callbacks: what they get, when, and what their exceptions do."""
+"""Stream, query and batch callbacks: arguments, order, exceptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_stream_callback_gets_chunks_of_events():
         assert event == Event(1000, ("IBM", 7))
 
 
-def test_events_outlive_their_app():
+def test_events_are_valid_after_the_shutdown_of_the_app():
     with running(PASS) as runtime:
         chunks = collect_events(runtime, "Out")
         runtime.input_handler("Trades").send(ROW, 1000)
@@ -60,7 +60,7 @@ def test_a_batch_callback_gets_columns_once_per_batch():
         assert batches[0].column("symbol") == ["A", None]
 
 
-def test_callbacks_of_a_stream_are_called_in_the_order_they_were_added():
+def test_callbacks_of_a_stream_are_called_in_order_of_registration():
     with running(PASS) as runtime:
         order = []
         for name in "abc":
@@ -80,7 +80,7 @@ def test_a_removed_callback_is_not_called_again():
         assert len(seen) == 1
 
 
-def test_removing_takes_a_function_out_everywhere():
+def test_removing_a_function_removes_it_from_all_streams():
     with running(PASS) as runtime:
         calls = []
 
@@ -100,7 +100,7 @@ def test_removing_takes_a_function_out_everywhere():
             runtime.remove_callback(note)
 
 
-def test_a_callback_may_remove_itself_and_others():
+def test_a_callback_can_remove_itself_and_others():
     with running(PASS) as runtime:
         calls = []
 
@@ -121,7 +121,7 @@ def test_a_callback_may_remove_itself_and_others():
         assert len(rows) >= 1
 
 
-def test_a_callback_may_send_again():
+def test_a_callback_can_send():
     app = f"@app:playback {TRADES} from Trades[volume > 0] select symbol, price, volume insert into Out;"
     with running(app) as runtime:
         handler = runtime.input_handler("Trades")
@@ -139,7 +139,7 @@ def test_a_callback_may_send_again():
         assert order == [("begin", 4), ("begin", 2), ("begin", 1), ("end", 1), ("end", 2), ("end", 4)]
 
 
-def test_a_callback_that_sends_into_its_own_window_leaves_it_whole():
+def test_a_callback_can_send_into_its_own_window():
     app = f"@app:playback {TRADES} from Trades#window.length(2) select volume, sum(volume) as total insert into Out;"
     with running(app) as runtime:
         handler = runtime.input_handler("Trades")
@@ -157,7 +157,7 @@ def test_a_callback_that_sends_into_its_own_window_leaves_it_whole():
         assert rows == [(1, 1), (10, 11), (2, 12), (1, 3), (10, 11), (3, 13)]
 
 
-def test_a_callback_may_add_and_send_during_a_batch():
+def test_a_callback_can_add_callbacks_and_send_during_a_batch():
     with running(PASS) as runtime:
         handler = runtime.input_handler("Trades")
         rows = collect(runtime, "Out")
@@ -230,7 +230,7 @@ class TestExceptions:
             runtime.input_handler("Trades").send(ROW)
             assert len(rows) >= 1
 
-    def test_an_interrupt_is_not_an_exception_to_handle(self, runtime, failures):
+    def test_an_interrupt_is_not_handled(self, runtime, failures):
         def interrupt(events):
             raise KeyboardInterrupt
 
@@ -246,7 +246,7 @@ class TestExceptions:
 
 @pytest.mark.parametrize("door", ["add_callback", "add_batch_callback", "add_query_callback"])
 @pytest.mark.parametrize("form", ["coroutine", "async generator"])
-def test_a_callback_that_returns_what_must_be_awaited_is_an_error(door, form):
+def test_a_callback_that_returns_an_awaitable_is_an_error(door, form):
     ran, errors = [], []
 
     async def work():
@@ -270,7 +270,7 @@ def test_a_callback_that_returns_what_must_be_awaited_is_an_error(door, form):
     assert f"returned {form} '{function.__qualname__}', which the engine does not await" in told
 
 
-def test_what_else_a_callback_returns_is_ignored():
+def test_other_return_values_of_callbacks_are_ignored():
     with running(PASS) as runtime:
         for door, name in (("add_callback", "Out"), ("add_batch_callback", "Out"), ("add_query_callback", "q")):
             getattr(runtime, door)(name, lambda *_: (n for n in range(3)))
@@ -279,7 +279,7 @@ def test_what_else_a_callback_returns_is_ignored():
         assert seen == [("IBM", 7)]
 
 
-def test_a_circle_of_sends_ends_with_an_error_not_with_the_process():
+def test_a_cycle_of_sends_ends_with_an_error():
     failures = []
     with SiddhiManager().create_siddhi_app_runtime(f"{TRADES} from Trades select * insert into Out;") as runtime:
         runtime.handle_exception_with(lambda error, origin, events: failures.append(type(error)))

@@ -1,4 +1,4 @@
-"""``cast`` to another type converts, says so when the app is made, and fails an event that it can't convert."""
+"""``cast`` to another type: values, warnings, and failures of events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def outcome(runtime: SiddhiAppRuntime) -> tuple[list[Any], list[Any]]:
     return collect(runtime, "O"), collect(runtime, "Failed")
 
 
-def test_what_a_cast_cannot_convert_fails_its_event() -> None:
+def test_a_failed_cast_fails_its_event() -> None:
     with running(APP) as runtime:
         found = outcome(runtime)
         for row in ROWS:
@@ -41,7 +41,7 @@ def test_what_a_cast_cannot_convert_fails_its_event() -> None:
 
 
 @pytest.mark.parametrize("where", ["filter and selection", "selection"])
-def test_a_batch_of_casts_is_its_rows(where: str) -> None:
+def test_a_batch_of_casts_equals_its_rows(where: str) -> None:
     app = APP if where != "selection" else APP.replace("[cast(text, 'int') > 0]", "")
     by_row: tuple[list[Any], list[Any]]
     with running(app) as runtime:
@@ -63,7 +63,7 @@ def warnings_of(query: str) -> list[str]:
     return list(SiddhiManager().create_siddhi_app_runtime(app).warnings)
 
 
-def test_a_cast_that_converts_says_so_with_its_place() -> None:
+def test_a_converting_cast_is_warned_about_with_its_location() -> None:
     (warning,) = warnings_of("select cast(text, 'double') as d")
     assert warning == (
         "cast() converts the string to double here (line 1, column 70): write convert(..., 'double') to make that "
@@ -75,5 +75,5 @@ def test_a_cast_that_converts_says_so_with_its_place() -> None:
 @pytest.mark.parametrize(
     "cast", ["cast(n, 'int')", "cast(n, 'long')", "cast(o, 'double')", "convert(text, 'int')", "o + 1"]
 )
-def test_a_cast_that_keeps_the_value_says_nothing(cast: str) -> None:
+def test_a_cast_without_conversion_has_no_warning(cast: str) -> None:
     assert warnings_of(f"select {cast} as x") == []

@@ -45,7 +45,7 @@ def test_columns_of_several_streams_with_times_and_chunks() -> None:
         assert empty.names == ("a", "v", "_timestamp", "_chunk")
 
 
-def test_hidden_columns_are_named_or_left_out() -> None:
+def test_hidden_columns_can_be_named() -> None:
     with running(APP) as runtime:
         runtime.collect("O", timestamp=None, chunk="n")
         runtime.collect("P", timestamp="t", chunk=None)
@@ -56,7 +56,7 @@ def test_hidden_columns_are_named_or_left_out() -> None:
         assert drained["P"].to_pylist() == [{"a": "x", "t": 10}, {"a": "x", "t": 20}]
 
 
-def test_what_a_pattern_finds_at_once_is_one_chunk() -> None:
+def test_simultaneous_matches_of_a_pattern_are_one_chunk() -> None:
     app = "@app:playback define stream S (v int); from every a=S[v < 5] -> b=S[v >= 5] select a.v as a, b.v as b insert into O;"
     with running(app) as runtime:
         runtime.collect("O")
@@ -67,7 +67,7 @@ def test_what_a_pattern_finds_at_once_is_one_chunk() -> None:
     assert [(row["a"], row["b"], row["_chunk"]) for row in rows] == [(1, 7, 0), (2, 7, 0), (3, 8, 1)]
 
 
-def test_unknown_streams_and_taken_names_are_refused_whole() -> None:
+def test_unknown_streams_and_taken_names_are_refused() -> None:
     with running("define stream S (_chunk int); from S select 1 as x insert into O;") as runtime:
         with pytest.raises(ValueError, match="two columns '_chunk'"):
             runtime.collect("O", "S")
@@ -78,7 +78,7 @@ def test_unknown_streams_and_taken_names_are_refused_whole() -> None:
         assert runtime.drain() == {}
 
 
-def test_a_stream_is_collected_once() -> None:
+def test_a_stream_can_be_collected_only_once() -> None:
     with running(APP) as runtime:
         runtime.collect("O")
         runtime.collect("O", "P", timestamp="t")
@@ -88,7 +88,7 @@ def test_a_stream_is_collected_once() -> None:
         assert drained["P"].names == ("a", "t", "_chunk")
 
 
-def test_output_that_gets_no_memory_stays_collected() -> None:
+def test_after_a_failed_allocation_output_stays_collected() -> None:
     def prepare() -> SiddhiAppRuntime:
         runtime = SiddhiManager().create_siddhi_app_runtime(APP)
         runtime.collect("P")

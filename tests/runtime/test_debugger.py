@@ -1,4 +1,4 @@
-"""Stopping at queries: where, how to go on, and what there is to see. No test waits for time to pass."""
+"""Debugging: break points at queries, stepping, and inspection of state. No test waits for time to pass."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stops_of(debugger, *, go_on="next"):
     return stops
 
 
-def test_next_goes_from_terminal_to_terminal(app):
+def test_next_steps_from_terminal_to_terminal(app):
     debugger = app.debug()
     assert app.is_running
     assert app.debug() is debugger
@@ -63,7 +63,7 @@ def test_next_goes_from_terminal_to_terminal(app):
     assert rows == [("a", 1)]
 
 
-def test_play_goes_to_the_next_break_point(app):
+def test_play_continues_to_the_next_break_point(app):
     debugger = app.debug()
     stops = stops_of(debugger, go_on="play")
     debugger.acquire_break_point("q1", "IN")
@@ -78,7 +78,7 @@ def test_play_goes_to_the_next_break_point(app):
     assert len(stops) == 3
 
 
-def test_in_comes_before_the_filter_and_out_behind_query_callbacks(app):
+def test_in_is_before_the_filter_and_out_after_query_callbacks(app):
     debugger = app.debug()
     order = []
     debugger.acquire_break_point("q1", IN)
@@ -105,7 +105,7 @@ def test_a_chunk_is_shown_as_a_whole(app):
     assert stops == [("q1", IN, [("a", 1), ("b", 2)])]
 
 
-def test_the_sender_waits_until_another_thread_lets_it_go(app):
+def test_the_sender_waits_until_another_thread_resumes_it(app):
     debugger = app.debug()
     kept = collect(app, "Kept")
     stopped = threading.Event()
@@ -125,7 +125,7 @@ def test_the_sender_waits_until_another_thread_lets_it_go(app):
     assert kept == [("a", 5, 5)]
 
 
-def test_the_state_of_a_query_is_filled(app):
+def test_the_state_of_a_query_can_be_read(app):
     debugger = app.debug()
     for number in range(4):
         app.input_handler("S").send(("ab"[number % 2], number + 1), 1000 + number)
@@ -138,7 +138,7 @@ def test_the_state_of_a_query_is_filled(app):
     assert debugger.query_state("q2") == {}
 
 
-def test_the_state_of_a_query_inside_a_partition_is_that_of_all_keys():
+def test_the_state_of_a_query_in_a_partition_is_that_of_all_keys():
     app = """@app:playback define stream S (k string, v int);
     partition with (k of S) begin
         @info(name = 'last') from S#window.length(2) select k, v insert into O;
@@ -159,7 +159,7 @@ def test_the_state_of_a_query_inside_a_partition_is_that_of_all_keys():
             debugger.query_state("partition_0/lost")
 
 
-def test_the_state_can_be_seen_inside_the_callback(app):
+def test_the_state_can_be_read_inside_the_callback(app):
     debugger = app.debug()
     seen = []
 
@@ -174,7 +174,7 @@ def test_the_state_can_be_seen_inside_the_callback(app):
     assert seen == [[], [Event(1000, ("a", 1))]]
 
 
-def test_shutting_down_lets_the_sender_go(app):
+def test_a_shutdown_resumes_the_sender(app):
     debugger = app.debug()
     stopped = threading.Event()
     debugger.set_debugger_callback(lambda *stop: stopped.set())
@@ -187,7 +187,7 @@ def test_shutting_down_lets_the_sender_go(app):
     assert not sender.is_alive()
 
 
-def test_the_debugger_stays_when_the_app_starts_again(app):
+def test_the_debugger_stays_attached_after_a_restart(app):
     debugger = app.debug()
     rows = []
     app.add_query_callback("q1", lambda timestamp, current, expired: rows.append(len(rows)))
@@ -206,7 +206,7 @@ def test_the_debugger_stays_when_the_app_starts_again(app):
 
 
 @pytest.mark.parametrize("goes_on_itself", [True, False])
-def test_a_callback_that_fails_is_reported_and_the_event_goes_on(app, goes_on_itself):
+def test_a_failing_callback_is_reported_and_the_event_continues(app, goes_on_itself):
     debugger = app.debug()
     failures = []
     app.handle_exception_with(lambda error, origin, events: failures.append((str(error), origin)))
@@ -224,7 +224,7 @@ def test_a_callback_that_fails_is_reported_and_the_event_goes_on(app, goes_on_it
     assert rows == [("a", 5)]
 
 
-def test_joins_and_patterns_are_stopped_at_for_each_of_their_streams(app):
+def test_joins_and_patterns_have_a_break_point_for_each_stream(app):
     debugger = app.debug()
     stops = stops_of(debugger, go_on="play")
     for query in ("join", "pattern"):
@@ -243,7 +243,7 @@ def test_joins_and_patterns_are_stopped_at_for_each_of_their_streams(app):
 
 
 @pytest.mark.parametrize(("query", "why"), [("q3", "does not exist"), ("inner", "is inside a partition")])
-def test_what_can_not_be_stopped_at_is_refused_by_name(app, query, why):
+def test_unsupported_break_points_are_refused_by_name(app, query, why):
     debugger = app.debug()
     for act in (debugger.acquire_break_point, debugger.release_break_point):
         with pytest.raises(DefinitionNotExistError, match=f"query '{query}' of app 'A' {why}"):
@@ -254,7 +254,7 @@ def test_what_can_not_be_stopped_at_is_refused_by_name(app, query, why):
         debugger.acquire_break_point("q1", "SIDEWAYS")
 
 
-def test_an_app_that_runs_can_be_debugged_and_batches_go_row_by_row(app):
+def test_a_running_app_can_be_debugged_and_batches_are_processed_by_row(app):
     pyarrow = pytest.importorskip("pyarrow")
     app.start()
     app.input_handler("S").send(("a", 1), 1000)
@@ -267,7 +267,7 @@ def test_an_app_that_runs_can_be_debugged_and_batches_go_row_by_row(app):
 
 
 @pytest.mark.parametrize("query", ["inner", "partition_0/inner"])
-def test_no_other_name_is_proposed_for_a_query_inside_a_partition(app, query):
+def test_no_other_name_is_suggested_for_a_query_in_a_partition(app, query):
     debugger = app.debug()
     with pytest.raises(DefinitionNotExistError, match=r"is inside a partition: it can't have break points$"):
         debugger.acquire_break_point(query, "IN")

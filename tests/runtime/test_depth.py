@@ -1,4 +1,4 @@
-"""How deep one event may lead: from stream to stream, through callbacks, through fault streams."""
+"""Limit of nested events: through streams, callbacks and fault streams."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chain(length: int, select: str) -> str:
     return " ".join(streams + [f"from S{i} select {select} insert into S{i + 1};" for i in range(length)])
 
 
-def test_streams_that_feed_each_other_end_in_one_error_and_the_app_goes_on():
+def test_streams_in_a_cycle_end_with_one_error_and_the_app_continues():
     with failing(CYCLE) as (runtime, failures):
         rows = collect(runtime, "Out")
         runtime.input_handler("A").send((1,), 5)
@@ -52,26 +52,26 @@ def test_streams_that_feed_each_other_end_in_one_error_and_the_app_goes_on():
 @pytest.mark.parametrize(
     "query", ["from A insert into A;", "from A#window.length(2) select sum(v) as v insert into A;"]
 )
-def test_a_stream_that_feeds_itself_ends_in_an_error(query):
+def test_a_stream_that_inserts_into_itself_ends_with_an_error(query):
     with failing(f"define stream A (v long); {query}") as (runtime, failures):
         runtime.input_handler("A").send((1,), 5)
         assert [type(error) for error, _, _ in failures] == [RecursionError]
 
 
-def test_each_row_of_a_batch_ends_in_its_error():
+def test_each_row_of_a_batch_has_its_error():
     with failing(CYCLE) as (runtime, failures):
         runtime.input_handler("A").send_batch({"v": np.array([1, 2], dtype=np.int32)}, np.array([5, 6]))
         assert [events for _, _, events in failures] == [[Event(5, (1,))], [Event(6, (2,))]]
 
 
-def test_several_ways_round_fail_once_and_not_on_every_way():
+def test_several_cycles_fail_once():
     queries = "from A select v + 1 as v insert into A; " * 3
     with failing(f"define stream A (v int); {queries}") as (runtime, failures):
         runtime.input_handler("A").send((1,), 5)
         assert len(failures) == 1
 
 
-def test_the_error_goes_to_the_fault_stream_of_the_stream_that_was_sent_to():
+def test_the_error_is_sent_to_the_fault_stream_of_the_sent_stream():
     with failing(f"@OnError(action = 'stream') {CYCLE}") as (runtime, failures):
         rows = collect(runtime, "!A")
         runtime.input_handler("A").send((1,), 5)
@@ -81,7 +81,7 @@ def test_the_error_goes_to_the_fault_stream_of_the_stream_that_was_sent_to():
         assert [told for told, _, _ in failures] == [error]  # the handler gets the error, the fault stream the event
 
 
-def test_a_way_round_through_the_fault_stream_ends_too():
+def test_a_cycle_through_the_fault_stream_ends():
     app = """@OnError(action = 'stream') define stream A (v int);
         define function f[python] return int { raise ValueError('never') };
         from A select f(v) as v insert into B; from !A select v insert into A;"""
@@ -92,7 +92,7 @@ def test_a_way_round_through_the_fault_stream_ends_too():
         assert last is RecursionError
 
 
-def test_a_way_round_that_ends_works():
+def test_a_terminating_cycle_works():
     with failing("define stream A (v int); from A[v > 0] select v - 1 as v insert into A;") as (runtime, failures):
         rows = collect(runtime, "A")
         runtime.input_handler("A").send((200,))
@@ -113,7 +113,7 @@ def test_long_chains_of_queries_work(select):
         assert failures == []
 
 
-def test_a_ladder_of_streams_is_looked_over_once_per_batch():
+def test_a_chain_of_streams_is_checked_once_per_batch():
     streams = [f"define stream S{i} (v int);" for i in range(61)]
     queries = [f"from S{i}[v == {k}] select v insert into S{i + 1};" for i in range(60) for k in (0, 1)]
     with running(" ".join(streams + queries)) as runtime:
@@ -145,7 +145,7 @@ def test_a_small_stack_ends_a_chain_earlier():
 
 
 @pytest.mark.parametrize("sends", [1, 2])
-def test_callbacks_that_send_without_end_fail_once(sends):
+def test_callbacks_that_send_endlessly_fail_once(sends):
     with failing("define stream A (v int);") as (runtime, failures):
         calls = []
 
@@ -160,7 +160,7 @@ def test_callbacks_that_send_without_end_fail_once(sends):
         assert len(calls) < 2000
 
 
-def test_a_callback_that_catches_the_error_cannot_go_on_sending():
+def test_a_callback_that_catches_the_error_cannot_continue_to_send():
     with failing("define stream A (v int);") as (runtime, _failures):
         calls = []
 
@@ -179,7 +179,7 @@ def test_a_callback_that_catches_the_error_cannot_go_on_sending():
         assert rows == [(7,)]
 
 
-def test_functions_that_send_without_end_fail_once():
+def test_functions_that_send_endlessly_fail_once():
     manager = SiddhiManager()
     entered: list[SiddhiAppRuntime] = []
 
@@ -200,7 +200,7 @@ def test_functions_that_send_without_end_fail_once():
         assert [events for _, _, events in failures] == [[Event(5, (0,))]]
 
 
-def test_a_recursion_of_a_callback_of_its_own_stays_its_own():
+def test_a_recursion_inside_a_callback_is_its_own_error():
     def endless(events: list[Event]) -> None:
         endless(events)
 
@@ -214,7 +214,7 @@ def test_a_recursion_of_a_callback_of_its_own_stays_its_own():
         assert rows == [(1,)]
 
 
-def test_nothing_leaks_where_it_goes_too_deep():
+def test_an_event_at_the_limit_leaks_nothing():
     gc.collect()  # what other tests left goes now
     before = live_events()
     with failing(CYCLE + "from A#window.length(3) select sum(v) as s insert into Sums;") as (runtime, failures):

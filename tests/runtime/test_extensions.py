@@ -75,7 +75,7 @@ def play(manager, query, rows):
         return out
 
 
-def test_a_function_gets_python_values_and_gives_one(manager):
+def test_a_function_gets_and_returns_python_values(manager):
     out = play(manager, "from S[test:join(t, v) != 'b/2'] select test:join(t, v + 1) as j insert into Out;",
                [("a", 1), ("b", 2), (None, 3), ("c", None)])  # fmt: skip
     assert out == [("a/2",), (None,), (None,)]
@@ -122,7 +122,7 @@ def test_types_are_checked_when_the_app_is_created(manager):
             manager.create_siddhi_app_runtime(f"{STREAM} {query}")
 
 
-def test_an_answer_of_the_wrong_type_fails_the_event_alone(manager):
+def test_a_result_of_the_wrong_type_fails_only_the_event(manager):
     @extension.function("test:wrong", args=(INT,), returns=INT, registry=Registry())
     def wrong(value: int) -> object:
         return "text" if value == 2 else value
@@ -138,7 +138,7 @@ def test_an_answer_of_the_wrong_type_fails_the_event_alone(manager):
         assert failures == [("a", 2)]
 
 
-def test_an_exception_of_an_extension_fails_the_event_alone(manager):
+def test_an_exception_of_an_extension_fails_only_the_event(manager):
     @extension.stream_function("test:picky", args=(INT,), appends={"x": INT}, registry=Registry())
     def picky(value: int) -> int:
         return 10 // value
@@ -154,7 +154,7 @@ def test_an_exception_of_an_extension_fails_the_event_alone(manager):
         assert failures == [ZeroDivisionError]
 
 
-def test_an_extension_is_known_to_its_manager_alone(manager):
+def test_an_extension_belongs_to_its_manager(manager):
     app = f"{STREAM} from S select test:join(t, v) as j insert into Out;"
     manager.validate_siddhi_app(app)
     with pytest.raises(SiddhiAppCreationError, match="test:join"):
@@ -176,7 +176,7 @@ def test_setting_an_extension_again_replaces_it_for_later_apps(manager):
     assert rows == [[("a/1",)], [("other",)]]
 
 
-def test_what_declares_no_extension_or_another_one_is_refused(manager):
+def test_invalid_extensions_are_refused(manager):
     with pytest.raises(ExtensionError):
         manager.set_extension("test:other", join)
     with pytest.raises(ExtensionError):

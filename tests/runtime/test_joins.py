@@ -34,7 +34,7 @@ def play(runtime: SiddhiAppRuntime, *steps: tuple[str, int, tuple[Any, ...]]) ->
         runtime.input_handler(stream).send(row, timestamp=timestamp)
 
 
-def test_both_sides_look_for_matches_when_events_come_and_go() -> None:
+def test_both_sides_search_matches_when_events_arrive_and_expire() -> None:
     query = """@info(name='q') from L#window.length(2) join R#window.length(1) on L.s == R.s
                select L.s as s, a, b insert all events into O;"""
     with running(STREAMS + query) as runtime:
@@ -75,7 +75,7 @@ def test_both_sides_look_for_matches_when_events_come_and_go() -> None:
         ),
     ],
 )
-def test_outer_joins_fill_the_missing_side_with_null(kind: str, expected: list[Chunk]) -> None:
+def test_outer_joins_use_null_for_the_missing_side(kind: str, expected: list[Chunk]) -> None:
     query = f"""@info(name='q') from L#window.length(1) {kind} join R#window.length(1) on L.s == R.s
                 select L.s as ls, a, R.s as rs, b insert all events into O;"""
     with running(STREAMS + query) as runtime:
@@ -98,7 +98,7 @@ def test_only_the_marked_side_triggers() -> None:
     ]
 
 
-def test_a_stream_without_window_passes_and_holds_nothing() -> None:
+def test_a_stream_without_window_keeps_no_events() -> None:
     query = "@info(name='q') from L join R#window.length(2) on L.s == R.s select a, b insert all events into O;"
     with running(STREAMS + query) as runtime:
         chunks = chunks_of(runtime)
@@ -106,7 +106,7 @@ def test_a_stream_without_window_passes_and_holds_nothing() -> None:
     assert chunks == [([(1, 10), (1, 11)], [(1, 10), (1, 11)])]
 
 
-def test_two_streams_without_windows_never_meet() -> None:
+def test_two_streams_without_windows_have_no_matches() -> None:
     query = "@info(name='q') from L full outer join R on L.s == R.s select a, b insert into O;"
     with running(STREAMS + query) as runtime:
         chunks = chunks_of(runtime)
@@ -114,7 +114,7 @@ def test_two_streams_without_windows_never_meet() -> None:
     assert chunks == [([(1, None)], []), ([(None, 10)], [])]
 
 
-def test_a_stream_joined_with_itself_goes_left_then_right() -> None:
+def test_a_self_join_triggers_left_then_right() -> None:
     query = """@info(name='q') from L#window.length(2) as l join L#window.length(2) as r on l.s == r.s
                select l.a as la, r.a as ra insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -129,7 +129,7 @@ def test_a_stream_joined_with_itself_goes_left_then_right() -> None:
     ]
 
 
-def test_time_windows_take_their_matches_back() -> None:
+def test_time_windows_expire_their_matches() -> None:
     query = """@info(name='q') from L#window.time(1 sec) join R#window.time(1 sec) on L.s == R.s
                select a, b insert all events into O;"""
     with running(STREAMS + query) as runtime:
@@ -146,7 +146,7 @@ def test_time_windows_take_their_matches_back() -> None:
 
 
 @pytest.mark.parametrize("condition", ["L.s == R.s", "L.a >= R.b", "L.s != R.s or L.s == R.s"])
-def test_chunks_released_in_pieces_stay_to_be_found(condition: str) -> None:
+def test_chunks_emitted_in_parts_can_be_found_afterwards(condition: str) -> None:
     query = f"from L#window.length(1) join R#window.batch(2) on {condition} select b insert into O;"
     with running(STREAMS + query) as runtime:
         out = collect(runtime, "O")
@@ -156,7 +156,7 @@ def test_chunks_released_in_pieces_stay_to_be_found(condition: str) -> None:
         assert out == [(number,) for number in range(1, 10)]
 
 
-def test_a_batch_is_found_once_it_is_released() -> None:
+def test_a_batch_can_be_found_after_its_release() -> None:
     query = "@info(name='q') from L#window.lengthBatch(2) join R#window.length(2) select a, b insert into O;"
     with running(STREAMS + query) as runtime:
         rows = collect(runtime, "O")
@@ -166,7 +166,7 @@ def test_a_batch_is_found_once_it_is_released() -> None:
     assert rows == [(1, 10), (2, 10), (1, 11), (2, 11)]
 
 
-def test_a_batch_that_was_looked_at_leaves_with_its_own_times() -> None:
+def test_a_batch_that_was_searched_expires_with_its_own_times() -> None:
     query = """@info(name='q') from L#window.lengthBatch(1) join R#window.length(2)
                select a, b insert expired events into O;"""
     with running(STREAMS + query) as runtime:
@@ -177,7 +177,7 @@ def test_a_batch_that_was_looked_at_leaves_with_its_own_times() -> None:
     assert times == [(3, 1), (3, 2), (3, 2)]
 
 
-def test_aggregates_take_expired_matches_away() -> None:
+def test_aggregates_remove_expired_matches() -> None:
     query = """@info(name='q') from L#window.length(2) join R#window.length(1) on L.s == R.s
                select L.s as s, sum(a) as total, count() as n group by L.s insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -187,7 +187,7 @@ def test_aggregates_take_expired_matches_away() -> None:
     assert rows == [("x", 5, 1), ("x", 11, 2), ("x", 13, 2), ("x", 13, 2)]
 
 
-def test_each_event_of_a_batch_puts_out_its_aggregate() -> None:
+def test_each_event_of_a_batch_emits_its_aggregate() -> None:
     query = """@info(name='q') from L#window.lengthBatch(2) join R#window.length(2)
                select sum(a) as total, count() as n insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -197,7 +197,7 @@ def test_each_event_of_a_batch_puts_out_its_aggregate() -> None:
     assert rows == [(1, 1), (3, 2), (3, 1), (7, 2)]
 
 
-def test_what_a_chunk_matches_is_one_chunk() -> None:
+def test_matches_of_a_chunk_are_one_chunk() -> None:
     query = "@info(name='q') from L#window.length(5) join R#window.length(5) on L.s == R.s select a, b insert into O;"
     with running(STREAMS + query) as runtime:
         chunks = chunks_of(runtime)
@@ -206,7 +206,7 @@ def test_what_a_chunk_matches_is_one_chunk() -> None:
     assert chunks == [([(10, 1), (10, 2), (12, 1), (12, 2)], [])]
 
 
-def test_order_and_limit_hold_for_the_matches_of_one_event() -> None:
+def test_order_and_limit_apply_to_the_matches_of_one_event() -> None:
     query = """@info(name='q') from L#window.length(5) join R#window.length(5) on L.s == R.s
                select a, R.b as b order by R.b desc limit 1 insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -216,7 +216,7 @@ def test_order_and_limit_hold_for_the_matches_of_one_event() -> None:
     assert rows == [(10, 3), (11, 3), (12, 3)]
 
 
-def test_keys_of_different_types_meet_as_the_comparison_says() -> None:
+def test_keys_of_different_types_match_as_in_a_comparison() -> None:
     app = """define stream L (k int); define stream R (k double);
              from L#window.length(9) as l join R#window.length(9) as r on l.k == r.k
              select l.k as lk, r.k as rk insert into O;"""
@@ -248,7 +248,7 @@ def test_an_absent_side_is_null() -> None:
     assert rows == [(1, True, None), (1, False, 2)]
 
 
-def test_a_callback_may_send_into_the_join_it_hears_of() -> None:
+def test_a_callback_can_send_into_its_join() -> None:
     query = """@info(name='q') from L#window.length(1) join R#window.length(3) on L.s == R.s
                select a, b insert all events into O;"""
     with running(STREAMS + query) as runtime:
@@ -267,7 +267,7 @@ def test_a_callback_may_send_into_the_join_it_hears_of() -> None:
     ]
 
 
-def test_the_keys_of_a_partition_that_are_purged_leave_the_index() -> None:
+def test_purged_keys_of_a_partition_are_removed_from_the_index() -> None:
     app = (
         STREAMS
         + """@purge(enable='true', interval='1 sec', idle.period='1 sec')
@@ -282,7 +282,7 @@ def test_the_keys_of_a_partition_that_are_purged_leave_the_index() -> None:
     assert rows == [("x", 1), ("z", 1)]
 
 
-def test_the_window_of_the_left_side_is_woken_first() -> None:
+def test_the_timer_of_the_left_window_runs_first() -> None:
     query = """@info(name='q') from L#window.timeBatch(700) as l unidirectional join R#window.time(600) as r
                select a, b insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -292,7 +292,7 @@ def test_the_window_of_the_left_side_is_woken_first() -> None:
 
 
 @pytest.mark.parametrize("limit", ["", "limit 2"])
-def test_matches_are_ordered_by_what_is_not_selected(limit: str) -> None:
+def test_matches_can_be_ordered_by_attributes_not_selected(limit: str) -> None:
     query = f"""from L#window.length(1) unidirectional join R#window.length(4) on b >= a
                 select L.s as s, R.s as r order by R.b desc, L.a {limit} insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -301,7 +301,7 @@ def test_matches_are_ordered_by_what_is_not_selected(limit: str) -> None:
     assert rows == [("x", "r4"), ("x", "r3"), *([] if limit else [("x", "r2")]), ("y", "r4")]
 
 
-def test_groups_of_a_join_are_ordered_by_what_their_last_match_had() -> None:
+def test_groups_of_a_join_are_ordered_by_their_last_matches() -> None:
     query = """from L#window.length(1) unidirectional join R#window.length(6) on b >= a
                select R.s as r, count() as n group by R.s order by R.b insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -312,7 +312,7 @@ def test_groups_of_a_join_are_ordered_by_what_their_last_match_had() -> None:
     assert rows == [("p", 2), ("q", 2)]
 
 
-def test_pairs_are_ordered_by_what_is_not_selected() -> None:
+def test_pairs_can_be_ordered_by_attributes_not_selected() -> None:
     query = """from L#window.length(1) as l join R#window.length(4) as r on l.s == r.s
                select r.b + l.a as t order by r.s desc, r.b desc limit 2 offset 1 insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -330,7 +330,7 @@ def test_each_group_is_ordered_by_its_last_pair() -> None:
     assert rows == [("y", 8), ("x", 8)]
 
 
-def test_a_key_that_fails_costs_the_pair_alone() -> None:
+def test_a_failing_key_fails_only_the_pair() -> None:
     query = """@OnError(action='stream') define stream Q (s string, a int);
                from Q join R#window.length(4) as r select r.b as b, 1 / (r.b - 2) as inverse order by Q.a, r.s insert into O;"""
     with running(STREAMS + query) as runtime:
@@ -365,7 +365,7 @@ LEAVE_NOTHING = {
 
 
 @pytest.mark.parametrize("window", ["length(0)", "lengthBatch(0)", "timeLength(1 sec, 0)"])
-def test_an_event_that_is_not_held_is_not_found_where_its_join_failed(window: str) -> None:
+def test_an_event_not_in_the_window_is_not_found_after_a_failed_join(window: str) -> None:
     app = f"""{STREAMS} define function fails[python] return int {{ raise ValueError('no') }};
         from L#window.{window} left outer join R#window.length(3) on L.s == R.s select L.s as s, fails(a) as a insert into O;"""
     with running(app) as runtime:
@@ -393,7 +393,7 @@ def use(app: str) -> None:
 
 
 @pytest.mark.parametrize("app", LEAVE_NOTHING.values(), ids=LEAVE_NOTHING)
-def test_a_join_that_is_gone_leaves_no_event_behind(app: str) -> None:
+def test_a_collected_join_leaves_no_event(app: str) -> None:
     use(app)
     gc.collect()
     before = live_events(), live_pools()

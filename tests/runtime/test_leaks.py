@@ -1,4 +1,4 @@
-"""What an app holds goes with it: events in pools, pools, objects that were sent."""
+"""An app releases its events, pools and objects."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def use(name: str, keep: list[list[Event]] | None = None) -> None:
 
 
 @pytest.mark.parametrize("name", APPS)
-def test_an_app_that_is_gone_leaves_no_event_and_no_pool_behind(name):
+def test_a_collected_app_leaves_no_event_and_no_pool(name):
     use(name)
     gc.collect()
     before = live_events(), live_pools()
@@ -62,7 +62,7 @@ def test_an_app_that_is_gone_leaves_no_event_and_no_pool_behind(name):
     assert (live_events(), live_pools()) == before
 
 
-def test_events_a_user_keeps_live_on_alone():
+def test_events_referenced_by_a_user_are_kept_alone():
     gc.collect()
     before, pools = live_events(), live_pools()
     kept = []
@@ -80,7 +80,7 @@ def test_events_a_user_keeps_live_on_alone():
 
 
 @pytest.mark.parametrize("name", APPS)
-def test_objects_sent_are_let_go(name):
+def test_sent_objects_are_released(name):
     thing = Thing()
     gone = weakref.ref(thing)
     text = str(object())
@@ -98,7 +98,7 @@ def test_objects_sent_are_let_go(name):
     assert gone() is None
 
 
-def test_a_refused_row_gives_its_objects_back():
+def test_a_refused_row_releases_its_objects():
     text = str(object())
     references = sys.getrefcount(text)
     with running(STREAM) as runtime:
@@ -121,7 +121,7 @@ def test_an_app_dropped_without_shutdown_is_collected():
     assert (live_events(), live_pools()) == before
 
 
-def test_collecting_garbage_while_events_flow_harms_nothing():
+def test_garbage_collection_during_events_is_safe():
     threshold = gc.get_threshold()
     gc.set_threshold(1, 1, 1)
     try:

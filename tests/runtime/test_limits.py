@@ -1,4 +1,4 @@
-"""@limit of group-by keys and distinct values: what is refused, what is dropped, what is said."""
+"""@limit of group-by keys and distinct values: refused and dropped ones, and messages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def app(limit: str, window: str = "", select: str = "k, sum(v) as total", more: 
     return f"{STREAM}@info(name = 'q') @limit({limit}) from S{window} select {select} {more} insert into Out;"
 
 
-def test_a_row_of_a_key_too_many_fails_and_changes_nothing() -> None:
+def test_a_row_with_a_key_beyond_the_limit_fails_and_changes_nothing() -> None:
     out, failed = run(app("keys = '2'"), ROWS)
     assert out == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
     assert failed == [("c", 1), ("c", 1)]
 
 
-def test_of_a_chunk_only_the_refused_rows_fail() -> None:
+def test_only_the_refused_rows_of_a_chunk_fail() -> None:
     out, failed = run(app("keys = '2'"), ROWS, chunk=True)
     assert out == [("a", 2), ("b", 2)]
     assert failed == [("c", 1), ("c", 1)]
@@ -40,7 +40,7 @@ def test_the_error_says_which_limit_and_which_key() -> None:
     )
 
 
-def test_with_log_a_row_too_many_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_with_log_a_row_beyond_the_limit_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "siddhi"):
         out, failed = run(app("keys = '2', on.full = 'log'"), ROWS * 50)
     assert failed == []
@@ -49,13 +49,13 @@ def test_with_log_a_row_too_many_is_left_out(caplog: pytest.LogCaptureFixture) -
     assert 0 < len(said) < 10, "ever more rarely"
 
 
-def test_the_least_recently_used_key_makes_room() -> None:
+def test_the_least_recently_used_key_is_dropped() -> None:
     out, failed = run(app("keys = '2', on.full = 'drop_oldest'"), ROWS)
     assert out == [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 2), ("b", 1)]
     assert failed == []
 
 
-def test_a_key_ends_when_it_is_unused_for_its_ttl() -> None:
+def test_a_key_expires_after_its_ttl() -> None:
     rows = [(1, "a"), (2, "b"), (4, "a"), (9, "b"), (9, "a"), (13, "a"), (14, "b")]
     with running(app("ttl = '5 milliseconds'")) as runtime:
         out = collect(runtime, "Out")
@@ -64,7 +64,7 @@ def test_a_key_ends_when_it_is_unused_for_its_ttl() -> None:
     assert out == [("a", 1), ("b", 1), ("a", 2), ("b", 1), ("a", 1), ("a", 2), ("b", 1)]
 
 
-def test_a_refused_row_is_not_taken_away_when_it_leaves_the_window() -> None:
+def test_a_refused_row_is_not_removed_when_it_expires() -> None:
     # c is rejected while a and b are in the window, and accepted after b has left. The rejected c leaves after b.
     rows = [("a", 1), ("b", 1), ("c", 5), ("a", 1), ("a", 1), ("c", 1), ("c", 1)]
     out, failed = run(app("keys = '2'", "#window.length(4)"), rows)
@@ -72,7 +72,7 @@ def test_a_refused_row_is_not_taken_away_when_it_leaves_the_window() -> None:
     assert out == [("a", 1), ("b", 1), ("a", 2), ("a", 2), ("c", 1), ("c", 2)]
 
 
-def test_a_key_whose_last_row_left_with_this_one_makes_room() -> None:
+def test_a_key_without_rows_after_the_current_one_is_dropped() -> None:
     out, failed = run(app("keys = '1'", "#window.length(1)"), [("a", 1), ("b", 1), ("a", 1), ("c", 1)])
     assert failed == []
     assert out == [("a", 1), ("b", 1), ("a", 1), ("c", 1)]
@@ -92,7 +92,7 @@ def test_a_key_with_rows_in_a_window_is_never_dropped() -> None:
     )
 
 
-def test_of_a_batch_the_keys_that_fit_are_put_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_keys_of_a_batch_up_to_the_limit_are_emitted(caplog: pytest.LogCaptureFixture) -> None:
     out, failed = run(app("keys = '2'", "#window.lengthBatch(3)"), ROWS)
     assert out == [("a", 1), ("b", 1), ("a", 1), ("c", 1)]
     assert failed == []
@@ -103,13 +103,13 @@ def test_of_a_batch_the_keys_that_fit_are_put_out(caplog: pytest.LogCaptureFixtu
 
 @pytest.mark.parametrize("chunk", [False, True])
 @pytest.mark.parametrize("window", ["lengthBatch(10, true)", "timeBatch(10 sec, 0, true)", "timeBatch(10 sec, true)"])
-def test_a_batch_that_streams_its_rows_holds_none_of_them_back(window: str, chunk: bool) -> None:
+def test_a_batch_that_streams_its_rows_buffers_none(window: str, chunk: bool) -> None:
     out, failed = run(app("keys = '2'", f"#window.{window}"), ROWS, chunk=chunk)
     assert [row for row in out if row[1] == 2] == [("a", 2), ("b", 2)]
     assert failed == [("c", 1), ("c", 1)]
 
 
-def test_the_keys_of_a_batch_at_the_times_of_a_calendar_are_limited() -> None:
+def test_keys_of_a_cron_batch_are_limited() -> None:
     text = app("keys = '1', on.full = 'log'", "#window.cron('* * * * * ?')", "k, maxForever(v) as top")
     with running(text.replace("insert into", "insert all events into")) as runtime:
         rows = collect(runtime, "Out")
@@ -118,7 +118,7 @@ def test_the_keys_of_a_batch_at_the_times_of_a_calendar_are_limited() -> None:
     assert rows == [("a", 1), ("a", 2)]
 
 
-def test_what_outlives_its_rows_is_forgotten_by_ttl() -> None:
+def test_keys_without_rows_expire_by_ttl() -> None:
     text = app("ttl = '3 milliseconds'", "#window.length(1)", "k, maxForever(v) as most")
     out, _ = run(text, [("a", 9), ("b", 1), ("b", 1), ("b", 1), ("a", 1), ("b", 0), ("a", 2)])
     # The row of a leaves at 2, so its key ends at 5; that of b leaves at 5 and is back at 6.
@@ -165,7 +165,7 @@ def send(runtime: SiddhiAppRuntime, rows: list[tuple[int, str]]) -> None:
         runtime.input_handler("S").send((key, 1), timestamp=time)
 
 
-def test_a_snapshot_knows_the_ages_of_keys() -> None:
+def test_a_snapshot_contains_the_ages_of_keys() -> None:
     rows = [(1, "a"), (2, "b"), (3, "a"), (4, "c")]
     text = app("keys = '3', ttl = '10 milliseconds', on.full = 'drop_oldest'")
     with running(text) as first, running(text) as second:
@@ -177,7 +177,7 @@ def test_a_snapshot_knows_the_ages_of_keys() -> None:
     assert out[0] == out[1]
 
 
-def test_a_limit_may_come_change_and_go_between_saving_and_restoring() -> None:
+def test_a_limit_can_be_changed_between_snapshot_and_restore() -> None:
     plain = app("keys = '9'").replace("@limit(keys = '9')", "")
     with running(plain) as unlimited, running(app("keys = '2'")) as limited, running(plain) as again:
         send(unlimited, [(1, "a"), (2, "b"), (3, "c")])
@@ -191,7 +191,7 @@ def test_a_limit_may_come_change_and_go_between_saving_and_restoring() -> None:
         assert out == [("c", 3), ("d", 1)]
 
 
-def test_a_restored_window_knows_which_rows_were_refused() -> None:
+def test_a_restored_window_keeps_which_rows_were_refused() -> None:
     text = app("keys = '1'", "#window.length(3)", "k, count() as n, maxForever(v) as most")
     with running(text) as first, running(text) as second:
         send(first, [(1, "a"), (2, "b")])
@@ -203,7 +203,7 @@ def test_a_restored_window_knows_which_rows_were_refused() -> None:
     assert [row[0] for row in failed] == ["b"]
 
 
-def test_limits_hold_inside_partitions_over_all_their_keys() -> None:
+def test_limits_apply_to_all_keys_of_a_partition_together() -> None:
     text = (
         f"{STREAM}partition with (k of S) begin @limit(keys = '3') "
         "from S select k, v, count() as n group by v insert into Out; end;"
@@ -219,14 +219,14 @@ def test_limits_hold_inside_partitions_over_all_their_keys() -> None:
         ("output first every 2 events", [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 3), ("b", 1)]),
     ],
 )
-def test_what_an_output_rate_counts_of_a_key_goes_with_it(rate: str, expected: list[Any]) -> None:
+def test_a_dropped_key_is_removed_from_the_output_rate(rate: str, expected: list[Any]) -> None:
     text = app("keys = '2', on.full = 'drop_oldest'", more=f"group by k {rate}")
     # c is counted twice in between, and emitted with its third row.
     out, _ = run(text, [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 1), ("c", 1), ("b", 1)])
     assert out == expected
 
 
-def test_a_picture_shows_no_key_that_was_dropped() -> None:
+def test_a_snapshot_rate_shows_no_dropped_keys() -> None:
     text = app("keys = '2', on.full = 'drop_oldest'", more="group by k output snapshot every 10 milliseconds")
     with running(text) as runtime:
         out = collect(runtime, "Out")
@@ -234,7 +234,7 @@ def test_a_picture_shows_no_key_that_was_dropped() -> None:
     assert out == [("b", 1), ("c", 1)]
 
 
-def test_queries_further_down_see_what_was_left_out_and_not_what_failed() -> None:
+def test_later_queries_get_skipped_rows_and_not_failed_ones() -> None:
     seen = {}
     for on_full in ("error", "log"):
         with running(app(f"keys = '1', on.full = '{on_full}'") + "from S select k insert into All;") as runtime:
@@ -269,7 +269,7 @@ def test_the_limit_of_a_policy_is_named_in_the_error() -> None:
     ],
 )
 @pytest.mark.parametrize("drops", [False, True])
-def test_a_limit_of_zero_lets_nothing_in(policy: SandboxPolicy, text: str, drops: bool) -> None:
+def test_a_limit_of_zero_refuses_everything(policy: SandboxPolicy, text: str, drops: bool) -> None:
     other = "table.rows" if policy.max_rows else "keys"
     app = f"@app:limits({other} = '5', on.full = 'drop_oldest') " if drops else ""
     errors: list[type[BaseException]] = []
@@ -288,7 +288,7 @@ def test_a_limit_of_zero_lets_nothing_in(policy: SandboxPolicy, text: str, drops
 @pytest.mark.parametrize("into", ["insert into T", "update or insert into T set T.v = v on T.k == k"])
 @pytest.mark.parametrize("key", ["", "@primaryKey('k') "])
 @pytest.mark.parametrize("chunk", [False, True])
-def test_of_a_chunk_only_the_rows_without_room_in_a_table_fail(into: str, key: str, chunk: bool) -> None:
+def test_only_rows_without_room_in_a_table_fail(into: str, key: str, chunk: bool) -> None:
     table = f"@limit(rows = '2') {key}define table T (k string, v int);"
     with running(f"{STREAM}{table} from S[v > 0] select k, v {into};") as runtime:
         failed = collect(runtime, "!S")
@@ -305,7 +305,7 @@ def test_of_a_chunk_only_the_rows_without_room_in_a_table_fail(into: str, key: s
     assert [row[:-1] for row in failed] == [("c", 3), ("d", 4)]
 
 
-def test_a_callback_that_sends_amid_a_chunk_keeps_its_own_refusals() -> None:
+def test_a_callback_that_sends_during_a_chunk_has_its_own_refusals() -> None:
     table = "@limit(rows = '1') define table T (k string, v int);"
     with running(f"{STREAM}{table} @info(name = 'q') from S select k, v insert into T;") as runtime:
         failed, sent = collect(runtime, "!S"), []

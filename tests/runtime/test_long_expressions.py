@@ -1,4 +1,4 @@
-"""Expressions of the length that programs write: from text to results, or refused with their place."""
+"""Long expressions: they are evaluated, or refused with their location."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def test_thousands_of_terms(start: str) -> None:
     ]
 
 
-def test_a_condition_over_rows_may_be_as_long() -> None:
+def test_a_condition_over_rows_can_be_long() -> None:
     app = f"{STREAM} from S select a insert into T; from S[({among(' or ')}) and ({among(' or ')}) in T]"
     assert results(f"{app} select a insert into Out;") == [(1,), (2,)]
 
 
-def test_parentheses_alone_cost_nothing() -> None:
+def test_parentheses_do_not_count_as_nesting() -> None:
     assert results(f"{STREAM} from S[{'(' * MANY}a == 2{')' * MANY}] select a insert into Out;") == [(2,)]
 
 
@@ -86,7 +86,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("kind", NESTED)
-def test_what_is_nested_up_to_the_limit_runs(kind: str) -> None:
+def test_nesting_up_to_the_limit_works(kind: str) -> None:
     before, inner, behind = NESTED[kind]
     text = before * DEEP + inner + behind * DEEP
     assert len(results(f"{STREAM} from S select {text} as x insert into Out;")) == 4
@@ -105,7 +105,7 @@ def test_what_is_nested_up_to_the_limit_runs(kind: str) -> None:
     ],
     ids=["calls", "not", "right operands", "terms", "groups", "inner queries", "annotations"],
 )
-def test_beyond_it_the_place_is_told(text: str) -> None:
+def test_nesting_beyond_the_limit_is_an_error_with_its_location(text: str) -> None:
     order = f"{text} {STREAM}" if text.startswith("@") else f"{STREAM} {text}"
     with pytest.raises(SiddhiParserError) as refused:
         parse(order)

@@ -1,4 +1,4 @@
-"""The manager: creates apps, keeps one per name, shares what they use."""
+"""The manager: creates apps, one per name, and shares settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.kit.running import TRADES, collect
 APP = f"@app:name('A') {TRADES} from Trades select symbol insert into Out;"
 
 
-def test_an_app_is_known_by_its_name_until_it_is_shut_down():
+def test_an_app_is_registered_by_name_until_its_shutdown():
     manager = SiddhiManager()
     runtime = manager.create_siddhi_app_runtime(APP)
     assert runtime.name == "A"
@@ -37,7 +37,7 @@ def test_an_app_is_known_by_its_name_until_it_is_shut_down():
     assert manager.runtimes == ()
 
 
-def test_an_app_without_a_name_gets_one_of_its_own():
+def test_an_app_without_a_name_gets_a_unique_one():
     manager = SiddhiManager()
     first, second = (manager.create_siddhi_app_runtime(TRADES) for _ in range(2))
     assert first.name != second.name
@@ -45,7 +45,7 @@ def test_an_app_without_a_name_gets_one_of_its_own():
 
 
 @pytest.mark.parametrize("create", ["create_siddhi_app_runtime", "create_sandbox_siddhi_app_runtime"])
-def test_a_second_app_of_the_name_of_a_running_one_is_refused(create):
+def test_an_app_with_the_name_of_a_running_one_is_refused(create):
     manager = SiddhiManager()
     with manager.create_siddhi_app_runtime(APP) as first:
         rows = collect(first, "Out")
@@ -62,7 +62,7 @@ def test_a_second_app_of_the_name_of_a_running_one_is_refused(create):
     assert getattr(manager, create)(APP).name == "A"
 
 
-def test_a_running_app_makes_room_for_one_that_replaces_it():
+def test_a_running_app_can_be_replaced():
     manager = SiddhiManager()
     first = manager.create_siddhi_app_runtime(APP)
     first.start()
@@ -77,7 +77,7 @@ def test_a_running_app_makes_room_for_one_that_replaces_it():
     assert manager.runtimes == ()
 
 
-def test_of_two_apps_of_a_name_one_runs_at_a_time():
+def test_of_two_apps_of_one_name_only_one_runs():
     manager = SiddhiManager()
     first, second = (manager.create_siddhi_app_runtime(APP) for _ in range(2))
     assert manager.runtimes == (second,)
@@ -110,12 +110,12 @@ def test_of_two_apps_of_a_name_one_runs_at_a_time():
         parse_on_demand_query,
     ],
 )
-def test_what_is_no_text_is_refused_with_a_hint(take, app, hint):
+def test_other_types_than_text_are_refused_with_a_hint(take, app, hint):
     with pytest.raises(TypeError, match=rf"expected SiddhiQL text as a str, got {type(app).__name__}.*{hint}"):
         take(app)
 
 
-def test_an_app_that_starts_again_is_known_again():
+def test_an_app_that_starts_again_is_registered_again():
     manager = SiddhiManager()
     first = manager.create_siddhi_app_runtime(APP)
     first.shutdown()
@@ -131,7 +131,7 @@ def test_an_app_that_starts_again_is_known_again():
 
 
 @pytest.mark.parametrize("shut_down_before", [True, False])
-def test_no_app_starts_again_when_its_manager_was_shut_down(shut_down_before):
+def test_apps_cannot_start_after_the_shutdown_of_their_manager(shut_down_before):
     with SiddhiManager() as manager:
         runtime = manager.create_siddhi_app_runtime(APP)
         state = runtime.snapshot()
@@ -150,7 +150,7 @@ def test_an_app_can_be_created_from_its_object_model():
     assert runtime.stream_attributes("Out") == [("symbol", "string")]
 
 
-def test_leaving_a_manager_shuts_its_apps_down():
+def test_leaving_a_manager_shuts_down_its_apps():
     with SiddhiManager() as manager:
         runtime = manager.create_siddhi_app_runtime(APP)
         runtime.start()
@@ -166,7 +166,7 @@ def test_leaving_a_manager_shuts_its_apps_down():
         ("define stream S (a string); from S select a + 1 as b insert into O;", SiddhiAppCreationError),
     ],
 )
-def test_a_wrong_app_is_refused_with_its_place_and_leaves_nothing_behind(app, error):
+def test_an_invalid_app_is_refused_and_leaks_nothing(app, error):
     manager = SiddhiManager()
     with pytest.raises(error) as caught:
         manager.create_siddhi_app_runtime(app)
@@ -176,7 +176,7 @@ def test_a_wrong_app_is_refused_with_its_place_and_leaves_nothing_behind(app, er
     assert manager.runtimes == ()
 
 
-def test_validating_creates_starts_and_forgets():
+def test_validation_creates_starts_and_discards_the_app():
     manager = SiddhiManager()
     manager.validate_siddhi_app(APP)
     assert manager.runtimes == ()
@@ -184,7 +184,7 @@ def test_validating_creates_starts_and_forgets():
         manager.validate_siddhi_app("from S select a insert into O")
 
 
-def test_validating_leaves_a_running_app_of_that_name_alone():
+def test_validation_does_not_affect_a_running_app_of_that_name():
     manager = SiddhiManager()
     runtime = manager.create_siddhi_app_runtime(APP)
     manager.validate_siddhi_app(APP)
@@ -198,7 +198,7 @@ def test_scripts_can_be_forbidden():
         SiddhiManager(allow_scripts=False).create_siddhi_app_runtime(text)
 
 
-def test_persist_and_restore_reach_every_app():
+def test_persist_and_restore_apply_to_every_app():
     manager = SiddhiManager()
     with pytest.raises(NoPersistenceStoreError):
         manager.create_siddhi_app_runtime(APP).persist()
@@ -220,7 +220,7 @@ def test_persist_and_restore_reach_every_app():
     manager.shutdown()
 
 
-def test_an_app_that_cannot_be_saved_does_not_keep_others_from_it(caplog):
+def test_an_app_that_cannot_be_saved_does_not_affect_others(caplog):
     class Full(InMemoryPersistenceStore):
         def save(self, app_name, revision, snapshot, *, base=None):
             if app_name != "B":
@@ -239,7 +239,7 @@ def test_an_app_that_cannot_be_saved_does_not_keep_others_from_it(caplog):
     manager.shutdown()
 
 
-def test_run_is_the_one_line_form():
+def test_run_creates_and_starts_an_app():
     runtime = siddhi.run(APP)
     try:
         rows = collect(runtime, "Out")
@@ -249,7 +249,7 @@ def test_run_is_the_one_line_form():
         runtime.shutdown()
 
 
-def test_the_log_is_that_of_the_package(caplog):
+def test_the_logger_is_that_of_the_package(caplog):
     def fail(events):
         raise RuntimeError("no")
 
@@ -271,7 +271,7 @@ from S select v insert into T;
 """
 
 
-def test_a_sandbox_leaves_the_outside_out():
+def test_a_sandbox_has_no_outside_access():
     manager = SiddhiManager()
     with pytest.raises(SiddhiAppCreationError):
         manager.create_siddhi_app_runtime(SANDBOXED)
@@ -284,7 +284,7 @@ def test_a_sandbox_leaves_the_outside_out():
         assert runtime.table_definitions["T"].annotations[0].name.lower() == "primarykey"
 
 
-def test_a_runtime_tells_its_definitions_and_warnings():
+def test_a_runtime_has_definitions_and_warnings():
     app = """@sink(type='log', prefx='x') define stream S (v int);
     define window W (v int) length(5);
     define aggregation G from S select sum(v) as total aggregate every sec ... min;

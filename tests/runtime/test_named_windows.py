@@ -36,14 +36,14 @@ def fill(runtime: SiddhiAppRuntime, *values: int, start: int = 1) -> None:
         ("output expired events", [(1, True)]),
     ],
 )
-def test_a_window_publishes_what_it_says(output: str, expected: Published) -> None:
+def test_a_window_publishes_its_output_event_type(output: str, expected: Published) -> None:
     with running(f"{S} define window W (k string, v int) length(2) {output}; from S insert into W;") as runtime:
         seen = published(runtime)
         fill(runtime, 1, 2, 3)
     assert seen == expected
 
 
-def test_readers_take_expired_events_away() -> None:
+def test_readers_remove_expired_events() -> None:
     app = f"""{S} define window W (k string, v int) length(2); from S insert into W;
               from W select sum(v) as total insert into O; from W[v > 1] select v insert expired events into X;"""
     with running(app) as runtime:
@@ -53,7 +53,7 @@ def test_readers_take_expired_events_away() -> None:
     assert gone == [(2,)]
 
 
-def test_queries_that_fill_a_window_share_it() -> None:
+def test_queries_can_share_a_window() -> None:
     app = f"""{S} define window W (k string, v int) length(2);
               from S insert into W; from P select k, n as v insert into W;"""
     with running(app) as runtime:
@@ -64,7 +64,7 @@ def test_queries_that_fill_a_window_share_it() -> None:
     assert seen == [(1, False), (2, False), (1, True), (3, False)]
 
 
-def test_expired_events_that_are_inserted_are_current() -> None:
+def test_inserted_expired_events_are_current() -> None:
     app = f"""{S} define window W (k string, v int) length(9);
               from S#window.length(1) select k, v insert expired events into W;"""
     with running(app) as runtime:
@@ -73,7 +73,7 @@ def test_expired_events_that_are_inserted_are_current() -> None:
     assert seen == [(1, False), (2, False)]
 
 
-def test_readers_are_not_told_of_new_batches() -> None:
+def test_readers_get_no_resets() -> None:
     app = f"""{S} define window W (k string, v int) lengthBatch(2) output current events;
               define window A (k string, v int) lengthBatch(2); from S insert into W; from S insert into A;
               from W select sum(v) as total insert into OfCurrent; from A select sum(v) as total insert into OfAll;"""
@@ -84,7 +84,7 @@ def test_readers_are_not_told_of_new_batches() -> None:
     assert of_all == [(3,), (7,), (11,)]
 
 
-def test_time_passes_in_a_named_window() -> None:
+def test_time_windows_expire_events() -> None:
     with running(f"{S} define window W (k string, v int) time(1 sec); from S insert into W;") as runtime:
         seen = published(runtime)
         fill(runtime, 1, start=1000)
@@ -108,7 +108,7 @@ JOINED = """define window W (k string, v int) length(2); from S insert into W;
 
 
 @pytest.mark.parametrize("more", ["", "and W.v > 0"])
-def test_a_stream_meets_what_a_named_window_holds(more: str) -> None:
+def test_a_stream_joins_the_events_of_a_named_window(more: str) -> None:
     with running(S + JOINED.format(more=more)) as runtime:
         chunks: list[tuple[list[Any], list[Any]]] = []
         runtime.add_query_callback(
@@ -138,7 +138,7 @@ def test_joins_share_the_index_of_a_named_window() -> None:
     assert greater == [(3,), (4,)]
 
 
-def test_a_named_window_joined_with_itself_is_triggered_on_the_left() -> None:
+def test_a_self_joined_named_window_is_triggered_on_the_left() -> None:
     app = f"""{S} define window W (k string, v int) length(5); from S insert into W;
               from W as x join W as y on x.k == y.k select x.v as a, y.v as b insert into O;"""
     with running(app) as runtime:
@@ -147,7 +147,7 @@ def test_a_named_window_joined_with_itself_is_triggered_on_the_left() -> None:
     assert rows == [(1, 1), (2, 1), (2, 2)]
 
 
-def test_a_filter_of_a_named_window_decides_about_arrivals() -> None:
+def test_a_filter_of_a_named_window_applies_to_arrivals() -> None:
     app = f"""{S} define window W (k string, v int) length(2); from S insert into W;
               from P#window.length(1) join W[v > 1] on P.k == W.k select n, v insert into O;"""
     with running(app) as runtime:
@@ -159,7 +159,7 @@ def test_a_filter_of_a_named_window_decides_about_arrivals() -> None:
     assert rows == [(10, 2), (11, 2), (11, 1)]
 
 
-def test_a_reader_may_fill_the_window_it_reads() -> None:
+def test_a_reader_can_insert_into_its_window() -> None:
     app = f"""{S} define window W (k string, v int) length(1); from S insert into W;
               from W[v < 3] select k, v + 1 as v insert into W;"""
     with running(app) as runtime:
@@ -169,7 +169,7 @@ def test_a_reader_may_fill_the_window_it_reads() -> None:
     assert sorted(value for value, expired in seen if expired) == [1, 2]
 
 
-def test_the_content_is_part_of_the_state() -> None:
+def test_the_events_are_part_of_the_state() -> None:
     app = S + JOINED.format(more="")
     with running(app) as runtime:
         fill(runtime, 1, 2)
@@ -191,7 +191,7 @@ def test_events_are_sent_to_streams_not_to_windows() -> None:
         runtime.input_handler("W")
 
 
-def test_what_users_keep_does_not_change_when_it_expires() -> None:
+def test_events_of_users_do_not_change_when_they_expire() -> None:
     with running(f"{S} define window W (k string, v int) length(1); from S insert into W;") as runtime:
         kept: list[Event] = []
         runtime.add_callback("W", kept.extend)

@@ -30,7 +30,7 @@ def test_unhashable_objects_are_grouped_by_content_and_leave_their_group(length)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 9])
-def test_what_has_no_hash_is_counted_by_its_content(length):
+def test_unhashable_values_are_counted_by_content(length):
     got = play(f"from S#window.length({length}) select distinctCount(a) as n insert into Out;", ROWS)
     held = [[row[0] for row in ROWS[max(0, at + 1 - length) : at + 1]] for at in range(len(ROWS))]
     assert got == [[(len({repr(value) for value in values}),)] for values in held]

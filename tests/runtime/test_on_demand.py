@@ -1,4 +1,4 @@
-"""On-demand queries: finding, changing, what they cost the frame around them, and how they are refused."""
+"""On-demand queries: reads, changes, reentrance, and errors."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_rows_have_names_and_no_timestamp(runtime: SiddhiAppRuntime) -> None:
     assert event.to_dict() == {"name": "b", "v": 2}
 
 
-def test_groups_of_an_earlier_question_are_forgotten(runtime: SiddhiAppRuntime) -> None:
+def test_groups_of_an_earlier_query_are_cleared(runtime: SiddhiAppRuntime) -> None:
     text = "from T select s, sum(v) as t group by s"
     runtime.query(text)
     runtime.query("delete T on T.s == 'a'")
@@ -117,7 +117,7 @@ def test_groups_of_an_earlier_question_are_forgotten(runtime: SiddhiAppRuntime) 
         ("from W on v > 100 select s", []),
     ],
 )
-def test_a_named_window_is_asked_like_a_table(text: str, rows: list[tuple[Any, ...]]) -> None:
+def test_a_named_window_is_queried_like_a_table(text: str, rows: list[tuple[Any, ...]]) -> None:
     app = """
         define stream I (s string, v int); define window W (s string, v int) length(2);
         from I insert into W; from W select sum(v) as t insert into O;
@@ -161,7 +161,7 @@ def test_change(runtime: SiddhiAppRuntime, change: str, left: list[tuple[Any, ..
     assert ask(runtime, "from T select *") == left
 
 
-def test_the_same_change_may_be_made_again(runtime: SiddhiAppRuntime) -> None:
+def test_a_change_can_be_repeated(runtime: SiddhiAppRuntime) -> None:
     for _ in range(3):
         runtime.query("update T set T.v = T.v + 1 on T.s == 'b'")
     assert ask(runtime, "from T on s == 'b' select v") == [(5,)]
@@ -179,7 +179,7 @@ def test_a_taken_key_is_reported_and_not_raised(runtime: SiddhiAppRuntime) -> No
 # --- from where it is asked
 
 
-def test_a_callback_may_ask_in_the_middle_of_a_chunk(runtime: SiddhiAppRuntime) -> None:
+def test_a_callback_can_query_during_a_chunk(runtime: SiddhiAppRuntime) -> None:
     counts: list[Any] = []
     runtime.add_callback("I", lambda _: counts.extend(ask(runtime, "from T select count() as n")))
     runtime.input_handler("I").send(("x", 1, 1.0))
@@ -187,7 +187,7 @@ def test_a_callback_may_ask_in_the_middle_of_a_chunk(runtime: SiddhiAppRuntime) 
     assert counts == [(5,), (6,)]
 
 
-def test_a_function_in_a_query_may_ask_the_same_query() -> None:
+def test_a_function_in_a_query_can_run_the_same_query() -> None:
     asked: list[Any] = []
 
     from siddhi.extension import function
@@ -210,7 +210,7 @@ def test_a_function_in_a_query_may_ask_the_same_query() -> None:
     assert asked == [7, 7]
 
 
-def test_threads_ask_while_events_flow(runtime: SiddhiAppRuntime) -> None:
+def test_threads_can_query_while_events_are_processed(runtime: SiddhiAppRuntime) -> None:
     wrong: list[Any] = []
     ready = threading.Barrier(4)
 
@@ -235,13 +235,13 @@ def test_threads_ask_while_events_flow(runtime: SiddhiAppRuntime) -> None:
     assert ask(runtime, "from T on s == 'n' select count() as n") == [(500,)]
 
 
-def test_no_more_queries_are_kept_than_said(runtime: SiddhiAppRuntime) -> None:
+def test_the_cache_of_queries_is_limited(runtime: SiddhiAppRuntime) -> None:
     for i in range(on_demand.KEPT + 20):
         assert ask(runtime, f"from T on v == {i} select v") == [(i,)] * (1 <= i <= 4)
     assert len(runtime._on_demand._kept) == on_demand.KEPT
 
 
-def test_types_are_told_without_running(runtime: SiddhiAppRuntime) -> None:
+def test_result_types_are_known_without_running(runtime: SiddhiAppRuntime) -> None:
     assert runtime.query_types("from T select s, sum(v) as t, d") == [("s", "string"), ("t", "long"), ("d", "double")]
     assert runtime.query_types("from T on v > 1") == [("s", "string"), ("v", "int"), ("d", "double")]
     assert runtime.query_types("delete T on T.v == 1") == []
@@ -272,7 +272,7 @@ def test_tables_are_listed(runtime: SiddhiAppRuntime) -> None:
         "from T on v > 1 within '2020' per 'days' select s",
     ],
 )
-def test_what_cannot_be_asked_is_refused(runtime: SiddhiAppRuntime, text: str) -> None:
+def test_invalid_queries_are_refused(runtime: SiddhiAppRuntime, text: str) -> None:
     with pytest.raises(OnDemandQueryCreationError):
         runtime.query(text)
 
@@ -282,13 +282,13 @@ def test_text_that_is_no_query_is_a_parser_error(runtime: SiddhiAppRuntime) -> N
         runtime.query("from T selec s")
 
 
-def test_an_error_shows_the_place(runtime: SiddhiAppRuntime) -> None:
+def test_an_error_shows_the_location(runtime: SiddhiAppRuntime) -> None:
     with pytest.raises(OnDemandQueryCreationError, match="prize") as caught:
         runtime.query("from T select prize")
     assert "^^^^^" in str(caught.value)
 
 
-def test_what_fails_while_it_runs_is_raised_and_leaves_nothing_behind() -> None:
+def test_a_failed_query_is_raised_and_leaks_nothing() -> None:
     app = """
         define stream I (v int); define table T (v int);
         define function check[python] return int {
@@ -309,7 +309,7 @@ def test_what_fails_while_it_runs_is_raised_and_leaves_nothing_behind() -> None:
         assert ask(runtime, text) == [(3,)]
 
 
-def test_a_query_beyond_the_limit_of_a_table_raises_the_limits_error() -> None:
+def test_a_query_beyond_the_limit_of_a_table_raises_an_error() -> None:
     app = "@limit(rows = '1') define table T (v int);"
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         runtime.query("select 1 as v insert into T")
@@ -320,7 +320,7 @@ def test_a_query_beyond_the_limit_of_a_table_raises_the_limits_error() -> None:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_query_that_a_callback_waits_for_raises_deadlock_error(compiled: bool) -> None:
+def test_a_query_that_waits_for_a_callback_raises_a_deadlock_error(compiled: bool) -> None:
     app = "define stream S (v int); define table T (v int);"
     text = "from T select v"
     errors: list[BaseException | None] = []
@@ -337,7 +337,7 @@ def test_a_query_that_a_callback_waits_for_raises_deadlock_error(compiled: bool)
     assert [type(error) for error in errors] == [DeadlockError]
 
 
-def test_an_app_that_does_not_run_answers_nothing() -> None:
+def test_an_app_that_is_not_running_refuses_queries() -> None:
     with SiddhiManager() as manager:
         runtime = manager.create_siddhi_app_runtime("define table T (v int); define stream S (v int);")
         with pytest.raises(NotRunningError, match="not started"):
@@ -349,7 +349,7 @@ def test_an_app_that_does_not_run_answers_nothing() -> None:
 
 
 @pytest.mark.parametrize("type_", ["double", "float"])
-def test_nan_is_ordered_behind_all_numbers_and_null_behind_it(type_: str) -> None:
+def test_nan_is_ordered_after_all_numbers_and_null_after_nan(type_: str) -> None:
     text = (
         f"define stream S (v {type_}); define table T (v {type_}); from S insert into T; from S#window.lengthBatch(6) "
     )

@@ -1,4 +1,4 @@
-"""@limit on a partition: how many keys it holds."""
+"""@limit on a partition: the number of keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def app(limit: str, inside: str = INSIDE, by: str = "k of S") -> str:
         ("drop_oldest", [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 2), ("b", 1)], []),
     ],
 )
-def test_keys_too_many_are_refused_or_the_oldest_dropped(
+def test_at_the_limit_keys_are_refused_or_the_oldest_is_dropped(
     on_full: str, expected: list[Any], refused: list[Any], chunk: bool
 ) -> None:
     assert run(app(f"keys = '2', on.full = '{on_full}'"), ROWS, chunk=chunk) == (expected, refused)
@@ -45,7 +45,7 @@ def test_the_error_says_which_limit_and_which_key() -> None:
     )
 
 
-def test_a_key_whose_events_are_at_work_is_not_dropped() -> None:
+def test_the_current_key_is_not_dropped() -> None:
     with running(app("keys = '1', on.full = 'drop_oldest'")) as runtime:
         handler = runtime.input_handler("S")
         out, failed = collect(runtime, "Out"), collect(runtime, "!S")
@@ -92,7 +92,7 @@ by = st.sampled_from(["k of S", "v of S", "k of S"])
 
 
 @given(rows=histories, inside=inside, by=by, chunk=st.booleans())
-def test_a_limit_that_is_not_reached_is_invisible(
+def test_a_limit_that_is_not_reached_has_no_effect(
     rows: list[tuple[str, int]], inside: str, by: str, chunk: bool
 ) -> None:
     limited = app("keys = '50', on.full = 'drop_oldest'", inside, by)
@@ -106,7 +106,7 @@ def test_a_limit_that_is_not_reached_is_invisible(
     on_full=st.sampled_from(["error", "drop_oldest", "log"]),
     chunk=st.booleans(),
 )
-def test_keys_are_held_as_in_plain_python(rows: list[tuple[str, int]], keys: int, on_full: str, chunk: bool) -> None:
+def test_keys_equal_those_of_the_oracle(rows: list[tuple[str, int]], keys: int, on_full: str, chunk: bool) -> None:
     totals: dict[str, int] = {}
     expected, refused = [], []
     for key, value in rows:
@@ -127,9 +127,7 @@ def test_keys_are_held_as_in_plain_python(rows: list[tuple[str, int]], keys: int
 
 
 @given(rows=histories, cut=st.integers(0, 30), inside=inside, on_full=st.sampled_from(["error", "drop_oldest"]))
-def test_a_restored_app_goes_on_as_if_it_had_not_been_interrupted(
-    rows: list[tuple[str, int]], cut: int, inside: str, on_full: str
-) -> None:
+def test_a_restored_app_continues(rows: list[tuple[str, int]], cut: int, inside: str, on_full: str) -> None:
     text = app(f"keys = '2', on.full = '{on_full}'", inside)
     expected, refused = run(text, rows)
     with running(text) as first, running(text) as second:

@@ -179,18 +179,18 @@ ROWS = [(1000, "a", 1), (1500, "a", 2), (1600, "b", 3), (2000, "a", 4), (2300, "
 
 
 @pytest.mark.parametrize("cut", [None, 1, 2, 3, 4, 5])
-def test_a_processor_drops_events_and_forgets_by_timers(manager, cut):
+def test_a_processor_can_drop_events_and_use_timers(manager, cut):
     assert play(manager, DEDUPLICATED, ROWS, cut=cut) == [[("a", 1)], [("b", 3)], [("a", 4)], [("b", 6)]]
 
 
-def test_a_processor_knows_its_literals_and_counts_for_each_partition_key(manager):
+def test_a_processor_has_literals_and_state_per_partition_key(manager):
     app = "partition with (k of S) begin from S#t:sample(2) select k, v insert into Out; end;"
     rows = [(1, "a", 1), (2, "b", 2), (3, "a", 3), (4, "a", 4), (5, "b", 5), (6, "a", 6)]
     for cut in (None, 3):
         assert play(manager, app, rows, cut=cut) == [[("a", 3)], [("b", 5)], [("a", 6)]]
 
 
-def test_a_processor_adds_events_and_attributes_in_one_chunk(manager):
+def test_a_processor_can_add_events_and_attributes_in_one_chunk(manager):
     app = "from S#t:words(k)[n != 1]#t:words(word) select * insert into Out;"
     with pytest.raises(SiddhiAppError, match="appends attribute 'word'"):
         play(manager, app, [])
@@ -199,13 +199,13 @@ def test_a_processor_adds_events_and_attributes_in_one_chunk(manager):
 
 
 @pytest.mark.parametrize("cut", [None, 1, 2])
-def test_a_processor_delays_events(manager, cut):
+def test_a_processor_can_delay_events(manager, cut):
     app = "from S#t:late(v * 100) select k, v insert into Out;"
     rows = [(1000, "a", 2), (1000, "b", 2), (1100, "c", 3)]
     assert play(manager, app, rows, until=9999, cut=cut) == [[("a", 2), ("b", 2)], [("c", 3)]]
 
 
-def test_a_processor_behind_a_window_sees_what_leaves_it(manager):
+def test_a_processor_after_a_window_gets_expired_events(manager):
     app = "from S#window.length(1)#t:words(k) select word, n, sum(v) as s group by word insert all events into Out;"
     assert play(manager, app, [(1, "x y", 1), (2, "z", 5)]) == [
         [("x", 0, 1), ("y", 1, 1)],
@@ -213,7 +213,7 @@ def test_a_processor_behind_a_window_sees_what_leaves_it(manager):
     ]
 
 
-def test_a_processor_stands_in_joins_and_aggregations(manager):
+def test_a_processor_can_be_in_joins_and_aggregations(manager):
     app = (
         "define table T (k string, f int); define stream F (k string, f int);"
         "define aggregation A from S#t:sample(2) select sum(v) as total aggregate every sec;"
@@ -235,7 +235,7 @@ HOP_ROWS = [(1000, "a", 1), (1500, "b", 2), (2500, "a", 4)]
 
 
 @pytest.mark.parametrize("cut", [None, 1, 2])
-def test_a_batch_window_puts_out_one_event_per_batch_and_group(manager, cut):
+def test_a_batch_window_emits_one_event_per_batch_and_group(manager, cut):
     # At 2000 a and b; at 3000 those after 1000; at 4000 those after 2000; at 5000 none.
     want = [[("a", 1), ("b", 2)], [("b", 2), ("a", 4)], [("a", 4)]]
     assert play(manager, HOPS, HOP_ROWS, until=9000, cut=cut) == want
@@ -248,13 +248,13 @@ def test_a_batch_window_expires_its_batches(manager):
 
 
 @pytest.mark.parametrize("cut", [None, 2, 3])
-def test_what_leaves_a_window_is_taken_away_from_aggregates(manager, cut):
+def test_expired_events_of_a_window_are_removed_from_aggregates(manager, cut):
     app = "from S#window.t:latest(k) select k, sum(v) as s, count() as c insert into Out;"
     rows = [(1, "a", 1), (2, "b", 2), (3, "a", 10), (4, "b", 20)]
     assert play(manager, app, rows, cut=cut) == [[("a", 1, 1)], [("b", 3, 2)], [("a", 12, 2)], [("b", 30, 2)]]
 
 
-def test_a_window_is_searched_by_joins_and_on_demand(manager):
+def test_a_window_can_be_searched_by_joins_and_on_demand(manager):
     app = (
         "define window W (k string, v int) t:latest(k); define stream Q (k string); from S insert into W;"
         "from Q join W on Q.k == W.k select W.k as k, W.v as v insert into Out;"
@@ -270,7 +270,7 @@ def test_a_window_is_searched_by_joins_and_on_demand(manager):
         assert [event.data for event in runtime.query("from W on v > 1 select k, v")] == [("a", 3), ("b", 2)]
 
 
-def test_a_window_without_events_is_not_searched(manager):
+def test_a_window_without_events_cannot_be_searched(manager):
     @extension.window("t:blind", registry=Registry())
     class Blind:
         def __init__(self, context):
@@ -284,7 +284,7 @@ def test_a_window_without_events_is_not_searched(manager):
         play(manager, "from S#window.t:blind() as A join S#window.length(1) as B select A.k as k insert into Out;", [])
 
 
-def test_batches_give_what_rows_give(manager):
+def test_batches_have_the_output_of_rows(manager):
     apps = [DEDUPLICATED, "from S#window.t:latest(k) select k, sum(v) as s insert all events into Out;", HOPS]
     rows = [(1000 + 130 * n, f"k{n * 7 % 5}", n) for n in range(60)]
     for app in apps:
@@ -314,7 +314,7 @@ class Clockwork:
 
 
 @pytest.mark.parametrize("timers", ["jump", "exact"])
-def test_a_processor_that_wakes_itself_for_ever_has_no_end(manager, timers):
+def test_a_processor_with_endless_timers_has_no_end(manager, timers):
     manager.set_extension("t:clockwork", Clockwork)
     app = f"@app:name('A') @app:playback(timers = '{timers}') {STREAM} @info(name = 'q') from S#t:clockwork(10) select k insert into Out;"
     with running(app, manager=manager) as runtime:
@@ -325,7 +325,7 @@ def test_a_processor_that_wakes_itself_for_ever_has_no_end(manager, timers):
         assert ticks == [("a",)] + [("tick",)] * 5
 
 
-def test_a_processor_can_not_wake_itself_while_time_stands(manager):
+def test_a_processor_cannot_set_a_timer_for_the_current_time(manager):
     manager.set_extension("t:clockwork", Clockwork)
     app = f"@app:playback {STREAM} from S#t:clockwork(0) select k insert into Out;"
     errors: list[str] = []
@@ -339,7 +339,7 @@ def test_a_processor_can_not_wake_itself_while_time_stands(manager):
     ]
 
 
-def test_live_timers_wake_a_processor(manager):
+def test_live_timers_call_a_processor(manager):
     from threading import Event as Signal
 
     arrived = Signal()
@@ -360,14 +360,14 @@ def test_live_timers_wake_a_processor(manager):
         ("from S#t:hopping(1 sec, 1 sec) select k insert into Out;", "t:hopping", (1, 42)),
     ],
 )
-def test_mistakes_are_found_when_the_app_is_created(manager, query, said, place):
+def test_errors_are_found_when_the_app_is_created(manager, query, said, place):
     with pytest.raises(SiddhiAppCreationError, match=said) as caught:
         manager.create_siddhi_app_runtime(f"{STREAM} {query}")
     assert (caught.value.line, caught.value.column) >= place
     assert caught.value.hint or "literal" in said
 
 
-def test_a_failing_processor_fails_the_event_alone_and_puts_nothing_out(manager):
+def test_a_failing_processor_fails_only_the_event_and_emits_nothing(manager):
     @extension.stream_processor("t:picky", registry=Registry())
     class Picky:
         def __init__(self, context):
@@ -398,7 +398,7 @@ def test_a_failing_processor_fails_the_event_alone_and_puts_nothing_out(manager)
     assert all("t:picky" in text for text, _ in failures)
 
 
-def test_a_state_that_is_no_plain_data_is_refused_by_name(manager):
+def test_unsupported_state_is_refused_by_name(manager):
     @extension.stream_processor("t:odd", registry=Registry())
     class Odd:
         def __init__(self, context):
@@ -414,7 +414,7 @@ def test_a_state_that_is_no_plain_data_is_refused_by_name(manager):
             runtime.snapshot()
 
 
-def test_events_in_a_restored_state_know_their_names(manager):
+def test_events_of_a_restored_state_have_their_names(manager):
     rows = [(1000, "a", 2)]
 
     @extension.stream_processor("t:named", registry=Registry())
@@ -431,7 +431,7 @@ def test_events_in_a_restored_state_know_their_names(manager):
     assert play(manager, app, rows * 2, cut=1) == [[("a", 2)], [("a", 2), ("a", 2)]]
 
 
-def test_declarations_that_cannot_work_are_refused():
+def test_invalid_declarations_are_refused():
     class NoProcess:
         pass
 
@@ -461,7 +461,7 @@ def test_functions_and_processors_of_streams_share_their_names():
         extension.stream_function("t:words", args=(STRING,), registry=registry)(lambda text: None)
 
 
-def test_chunks_are_told_apart_by_their_end(manager):
+def test_chunks_are_separated_by_their_end(manager):
     @extension.window("t:chunk", batch=True, registry=Registry())
     class Chunk:
         def __init__(self, context):
@@ -482,13 +482,13 @@ def test_chunks_are_told_apart_by_their_end(manager):
     assert [[event.data for event in chunk] for chunk in chunks] == [[(3,)], [(5,)]]
 
 
-def test_an_app_that_is_gone_leaves_no_event_and_no_pool_behind(manager):
+def test_a_collected_app_leaves_no_event_and_no_pool(manager):
     partitioned = "partition with (k of S) begin from S#window.t:latest(k)#t:late(5) select k insert into Out; end;"
 
     def use() -> None:
         for app in (DEDUPLICATED, HOPS, partitioned):
             play(manager, app, ROWS, cut=3)
-        test_a_window_is_searched_by_joins_and_on_demand(manager)
+        test_a_window_can_be_searched_by_joins_and_on_demand(manager)
 
     use()
     gc.collect()

@@ -59,7 +59,7 @@ def test_every_n_events(query: str, expected: list[list[tuple[Any, ...]]]) -> No
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("", [[1, 2, 3, 4]]), ("first", [[1, 3, 5]]), ("last", [[2, 4]])])
-def test_a_chunk_may_complete_several_turns(kind: str, expected: list[list[int]]) -> None:
+def test_a_chunk_can_complete_several_periods(kind: str, expected: list[list[int]]) -> None:
     with running(f"from S select v output {kind} every 2 events insert into O") as (runtime, chunks):
         runtime.input_handler("S").send_events([Event(i, ("A", i)) for i in range(1, 6)])
         assert [[row[0] for row in chunk] for chunk in chunks] == expected
@@ -72,7 +72,7 @@ def test_resets_are_not_counted() -> None:
         assert [chunk[0][1] for chunk in chunks] == [1, 4, 7]
 
 
-def test_query_callbacks_see_what_the_limiter_lets_through() -> None:
+def test_query_callbacks_get_the_limited_output() -> None:
     query = "from S#window.length(1) select v output every 2 events insert all events into O"
     with running(query) as (runtime, _):
         seen: list[tuple[list[int] | None, list[int] | None]] = []
@@ -85,7 +85,7 @@ def test_query_callbacks_see_what_the_limiter_lets_through() -> None:
         assert seen == [([1], [1]), ([2], [2]), ([3], [3])]
 
 
-def test_events_that_wait_are_not_changed_by_those_that_come() -> None:
+def test_buffered_events_are_copies() -> None:
     """``select *`` into a stream of the same type hands records on: a limiter must not hold the sender's."""
     with running("from S select * output every 3 events insert into O") as (runtime, chunks):
         copies: list[list[tuple[Any, ...]]] = []
@@ -104,13 +104,13 @@ def test_batches_pass_the_limiter_row_by_row() -> None:
         assert chunks == [[("key 3", 3)], [("key 7", 7)]]
 
 
-def test_time_limits_follow_the_playback_clock() -> None:
+def test_time_limits_use_the_playback_clock() -> None:
     with running("from S select v output every 1 sec insert into O") as (runtime, chunks):
         send_all(runtime, SEVEN, start=1000, step=400)
         assert [[row[0] for row in chunk] for chunk in chunks] == [[1, 2, 3], [4, 5]]
 
 
-def test_every_partition_key_has_ticks_of_its_own() -> None:
+def test_every_partition_key_has_its_own_timers() -> None:
     query = "partition with (a of S) begin from S select a, v output last every 1 sec insert into O; end"
     with running(query.replace("@info", "")) as (runtime, chunks):
         for timestamp, row in [
@@ -134,7 +134,7 @@ def test_limits_of_joins() -> None:
         assert chunks == [[("A", 1), ("B", 2)]]
 
 
-def test_pictures_of_joins() -> None:
+def test_snapshots_of_joins() -> None:
     query = """from S#window.length(1) join R#window.length(1) on S.a == R.a select S.a as a, v, w
         output snapshot every 1 sec insert into O"""
     with running(query) as (runtime, chunks):
@@ -145,7 +145,7 @@ def test_pictures_of_joins() -> None:
         assert chunks == [[("A", 1, 5)]]
 
 
-def test_the_pictures_of_the_reference() -> None:
+def test_snapshots_as_in_the_reference() -> None:
     expected = {
         "a, v": [[("A", 1), ("B", 2), ("A", 3)], [("C", 4), ("A", 5)], [("C", 4), ("A", 5)]],
         "a, sum(v) as s": [[("A", 6), ("B", 6), ("A", 6)], [("C", 9), ("A", 9)], [("C", 9), ("A", 9)]],
@@ -164,7 +164,7 @@ def test_the_pictures_of_the_reference() -> None:
             assert chunks == pictures
 
 
-def test_pictures_compare_nulls_and_cope_with_clocks_in_columns() -> None:
+def test_snapshots_compare_nulls_and_clocks_in_columns() -> None:
     query = """from S#window.length(2) select a, currentTimeMillis() as t, count() as n
         output snapshot every 1 sec insert into O"""
     with running(query) as (runtime, chunks):
@@ -174,7 +174,7 @@ def test_pictures_compare_nulls_and_cope_with_clocks_in_columns() -> None:
         assert chunks == [[("B", 1200, 2), (None, 1300, 2)]]
 
 
-def test_having_hides_rows_of_a_picture_without_losing_count() -> None:
+def test_having_hides_rows_of_a_snapshot_and_counts_them() -> None:
     query = """from S#window.length(2) select a, v, sum(v) as s having s > 3
         output snapshot every 1 sec insert into O"""
     with running(query) as (runtime, chunks):
@@ -184,7 +184,7 @@ def test_having_hides_rows_of_a_picture_without_losing_count() -> None:
         assert chunks == [[("A", 3, 4)], [("A", 1, 10), ("A", 9, 10)], [("A", 1, 10), ("A", 9, 10)]]
 
 
-def test_a_reset_empties_the_picture() -> None:
+def test_a_reset_empties_the_snapshot() -> None:
     query = "from S#window.lengthBatch(2) select a, v output snapshot every 1 sec insert into O"
     with running(query) as (runtime, chunks):
         send_all(runtime, SEVEN[:5], start=1000, step=300)
@@ -192,7 +192,7 @@ def test_a_reset_empties_the_picture() -> None:
         assert chunks == [[("A", 3), ("C", 4)], [("A", 3), ("C", 4)]]
 
 
-def test_a_picture_of_current_events_only_is_refused() -> None:
+def test_a_snapshot_of_current_events_only_is_refused() -> None:
     with pytest.raises(SiddhiAppCreationError):
         SiddhiManager().create_siddhi_app_runtime(
             "define stream S (v int); from S select v output snapshot every 1 sec insert expired events into O;"
@@ -202,7 +202,7 @@ def test_a_picture_of_current_events_only_is_refused() -> None:
 @pytest.mark.parametrize(
     "rate", ["every 20 milliseconds", "last every 20 milliseconds", "snapshot every 20 milliseconds"]
 )
-def test_time_limits_follow_the_system_clock(rate: str) -> None:
+def test_time_limits_use_the_system_clock(rate: str) -> None:
     streams = "define stream S (v int);"
     with running(f"from S select v output {rate} insert into O", streams) as (runtime, chunks):
         ticked = threading.Event()
@@ -212,7 +212,7 @@ def test_time_limits_follow_the_system_clock(rate: str) -> None:
         assert chunks[0] == [(7,)]
 
 
-def test_a_limiter_may_feed_its_own_query() -> None:
+def test_a_limiter_can_insert_into_its_own_query() -> None:
     with running("from S[v > 0] select a, v - 1 as v output every 2 events insert into S") as (runtime, _):
         rows: list[tuple[Any, ...]] = []
         runtime.add_callback("S", lambda events: rows.extend(event.data for event in events))
@@ -231,7 +231,7 @@ RATES = ["every 3 events", "first every 3 events", "last every 3 events", "every
 
 @pytest.mark.parametrize("rate", [*RATES, "snapshot every 1 sec"])
 @pytest.mark.parametrize("group", ["", "group by a"])
-def test_nothing_that_waits_outlives_the_app(rate: str, group: str) -> None:
+def test_buffered_events_are_released_with_the_app(rate: str, group: str) -> None:
     alive: weakref.WeakSet[Key] = weakref.WeakSet()
 
     def run() -> None:

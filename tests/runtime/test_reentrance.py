@@ -1,4 +1,4 @@
-"""What callbacks and functions may do to the app that calls them: send, look, change, take out, shut down."""
+"""Callbacks and functions that call their app: send, query, change, remove, shut down."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def playing(app: str) -> Iterator[Playing]:
 # --- functions that send into their own query
 
 
-def test_a_function_can_send_into_its_query_and_columns_keep_their_group():
+def test_a_function_can_send_into_its_query_and_columns_keep_their_groups():
     with playing("from S select k, test:act(v) as v, sum(v) as s, count() as n group by k insert into Out;") as app:
         rows = collect(app.runtime, "Out")
         app.once(1, lambda: app.send("b", 10))
@@ -77,7 +77,7 @@ def test_a_function_can_send_into_its_query_and_columns_keep_their_group():
 
 
 @pytest.mark.parametrize("columns", [False, True])
-def test_rows_of_a_batch_and_events_sent_meanwhile_arrive_once(columns):
+def test_rows_of_a_batch_and_nested_events_arrive_once(columns):
     with playing("from S select k, test:act(v) as v insert into Out;") as app:
         rows = collect(app.runtime, "Out")
 
@@ -92,7 +92,7 @@ def test_rows_of_a_batch_and_events_sent_meanwhile_arrive_once(columns):
         assert sorted(rows) == [("a", 1), ("b", 2), ("c", 3), ("x", 10), ("y", 11)]
 
 
-def test_a_function_inside_a_partition_may_send_to_queries_outside():
+def test_a_function_in_a_partition_can_send_to_outside_queries():
     app_text = """from S#window.length(2) select sum(v) as s insert into Sums;
         partition with (k of S) begin from S select k, test:act(v) as v, count() as n insert into Out; end;"""
     with playing(app_text) as app:
@@ -105,7 +105,7 @@ def test_a_function_inside_a_partition_may_send_to_queries_outside():
         assert rows == [("a", 1, 1), ("b", 2, 1), ("c", 4, 1), ("b", 3, 2)]
 
 
-def test_a_query_callback_inside_a_partition_may_send_to_queries_outside():
+def test_a_query_callback_in_a_partition_can_send_to_outside_queries():
     app_text = """from S#window.length(2) select sum(v) as s insert into Sums;
         partition with (k of S) begin @info(name = 'q') from S[v < 10] select k, v insert into Out; end;"""
     with playing(app_text) as app:
@@ -152,7 +152,7 @@ def flood_while_joining(app_text: str) -> None:
         from S join W on test:act(W.v) > 0 select S.k as k, test:act(W.v) as v insert into Out;""",
     ],
 )
-def test_what_a_join_has_found_stays_while_a_function_lets_it_go(app_text):
+def test_matches_of_a_join_stay_valid_while_a_function_removes_them(app_text):
     gc.collect()
     before = live_events()
     flood_while_joining(app_text)
@@ -175,7 +175,7 @@ def test_events_sent_during_the_selection_of_a_batch_join_later_batches(sent):
         assert app.failures == []
 
 
-def test_a_period_that_ends_while_a_batch_is_selected_ends_behind_it():
+def test_a_period_that_ends_during_a_batch_ends_after_it():
     with playing("from S#window.timeBatch(1 sec) select test:act(v) as v insert into Out;") as app:
         rows = collect(app.runtime, "Out")
         app.once(1, lambda: (app.send("x", 10, 2100), app.send("x", 11, 3100)))
@@ -235,7 +235,7 @@ def send_and_fail_in_batches(query: str) -> None:
     ],
 )
 @pytest.mark.parametrize("query", [SELECT, *JOINS])
-def test_windows_stand_functions_that_send_and_functions_that_fail(window, query):
+def test_windows_support_functions_that_send_and_fail(window, query):
     gc.collect()
     before = live_events()
     send_and_fail_in_batches(query.format(window=window))
@@ -269,7 +269,7 @@ def test_events_sent_into_a_joined_batch_window_are_its_next_batch(on, events):
         "define window W (k string, v int) length(2); from S insert into W; from W select test:act(v) as v insert into Out;",
     ],
 )
-def test_a_row_that_fails_takes_no_other_row_of_its_batch_along(app_text):
+def test_a_failed_row_does_not_affect_others_of_its_batch(app_text):
     manager = SiddhiManager()
 
     @extension.function("test:act", args=(AttributeType.INT,), returns=AttributeType.INT, registry=Registry())
@@ -292,7 +292,7 @@ def test_a_row_that_fails_takes_no_other_row_of_its_batch_along(app_text):
 
 
 @pytest.mark.parametrize("query", ["#window.timeBatch(1 sec)", "#window.time(1 sec)", ""])
-def test_restoring_is_refused_while_an_event_is_at_work(query):
+def test_a_restore_during_an_event_is_refused(query):
     with playing(f"from S{query} select v insert all events into Out;") as app:
         snapshot = app.runtime.snapshot()
         errors = []
@@ -311,7 +311,7 @@ def test_restoring_is_refused_while_an_event_is_at_work(query):
 
 @pytest.mark.parametrize("query", ["#window.timeBatch(1 sec)", "#window.time(1 sec)", ""])
 @pytest.mark.parametrize("action", ["snapshot", "snapshot_pieces", "persist"])
-def test_saving_is_refused_while_an_event_is_at_work(query, action):
+def test_a_snapshot_during_an_event_is_refused(query, action):
     # Of two queries that read it the first has counted the event, the second has not.
     counting = f"from S{query} select count() as n insert all events into "
     with playing(f"{counting} Out; {counting} Later;") as app:
@@ -331,7 +331,7 @@ def test_saving_is_refused_while_an_event_is_at_work(query, action):
         getattr(app.runtime, action)()
 
 
-def test_another_thread_saves_behind_the_event_at_work():
+def test_another_thread_saves_after_the_current_event():
     counting = "from S select count() as n insert into "
     with playing(f"{counting} Out; {counting} Later;") as app:
         snapshots: list[bytes] = []
@@ -342,7 +342,7 @@ def test_another_thread_saves_behind_the_event_at_work():
         assert snapshots == [app.runtime.snapshot()]
 
 
-def test_a_callback_of_a_timer_may_shut_down():
+def test_a_callback_of_a_timer_can_shut_down():
     with playing(
         "from S#window.timeBatch(1 sec) select v insert into Out; from S#window.time(1 sec) select v insert into X;"
     ) as app:
@@ -361,7 +361,7 @@ def test_a_callback_of_a_timer_may_shut_down():
         assert app.failures == []
 
 
-def test_an_app_shut_down_during_an_event_sets_no_timers_and_is_freed():
+def test_an_app_shut_down_during_an_event_sets_no_timers_and_is_released():
     gc.collect()
     before = live_pools()
     with playing(
@@ -403,7 +403,7 @@ def test_a_waiting_send_is_rejected_after_the_app_was_shut_down():
         assert rows == []
 
 
-def test_an_error_at_the_start_of_a_batch_does_not_keep_the_lock():
+def test_an_error_at_the_start_of_a_batch_releases_the_lock():
     with running(STREAM + "from S select v insert into Out;") as runtime:
         with pytest.raises(EventError):
             runtime.input_handler("S").send_batch({"k": ["a"]})
@@ -413,7 +413,7 @@ def test_an_error_at_the_start_of_a_batch_does_not_keep_the_lock():
 # --- callbacks that come and go
 
 
-def test_a_callback_that_takes_itself_out_hides_no_event_from_the_next_one():
+def test_a_callback_that_removes_itself_does_not_skip_the_next():
     with running(STREAM) as runtime:
         calls: list[str] = []
 
@@ -429,7 +429,7 @@ def test_a_callback_that_takes_itself_out_hides_no_event_from_the_next_one():
         assert calls == ["first", "second", "third", "second", "third"]
 
 
-def test_a_callback_taken_out_by_one_before_it_is_not_called():
+def test_a_callback_removed_by_an_earlier_one_is_not_called():
     with running(STREAM) as runtime:
         calls: list[str] = []
         second = lambda events: calls.append("second")  # noqa: E731
@@ -447,7 +447,7 @@ def test_a_callback_taken_out_by_one_before_it_is_not_called():
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_callbacks_that_were_taken_out_are_not_kept(inside):
+def test_removed_callbacks_are_released(inside):
     class Listener:
         def __call__(self, events: list[Event]) -> None:
             if inside:
@@ -472,7 +472,7 @@ def test_callbacks_that_were_taken_out_are_not_kept(inside):
 
 
 @pytest.mark.parametrize("time", [1.5, "x", b"x", True, 2**70, [1], np.float64(2)])
-def test_a_timestamp_that_is_no_integer_is_refused_before_anything_happens(time):
+def test_a_timestamp_that_is_not_an_integer_is_refused_immediately(time):
     with running("@app:playback " + STREAM) as runtime:
         rows = collect(runtime, "S")
         handler = runtime.input_handler("S")
@@ -505,7 +505,7 @@ class Interrupting:
         raise KeyboardInterrupt
 
 
-def test_an_interrupt_while_values_are_read_leaves_nothing_behind():
+def test_an_interrupt_while_values_are_read_leaks_nothing():
     with running(STREAM) as runtime:
         gc.collect()  # what other tests left goes now
         before = live_events()
@@ -518,7 +518,7 @@ def test_an_interrupt_while_values_are_read_leaves_nothing_behind():
         assert not runtime._context.lock.is_mine
 
 
-def test_an_interrupt_of_a_callback_leaves_no_state_and_the_app_runs():
+def test_an_interrupt_of_a_callback_leaves_no_state():
     def interrupt(events: Any) -> None:
         raise KeyboardInterrupt
 
@@ -539,7 +539,7 @@ def test_an_interrupt_of_a_callback_leaves_no_state_and_the_app_runs():
         assert rows == [("a", 2)]
 
 
-def test_an_interrupt_of_a_batch_callback_keeps_no_batch_from_the_others():
+def test_an_interrupt_of_a_batch_callback_does_not_affect_others():
     def interrupt(batch: Any) -> None:
         raise KeyboardInterrupt
 
@@ -554,7 +554,7 @@ def test_an_interrupt_of_a_batch_callback_keeps_no_batch_from_the_others():
 
 
 @pytest.mark.parametrize("columns", ["v", "sum(v) as s"])
-def test_an_event_without_external_time_is_refused_and_the_window_goes_on(columns):
+def test_an_event_without_external_time_fails_and_the_window_continues(columns):
     app_text = (
         f"define stream T (ts long, v int); from T#window.externalTime(ts, 1 sec) select {columns} insert into Out;"
     )

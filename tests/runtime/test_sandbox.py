@@ -1,4 +1,4 @@
-"""What a policy refuses has no effect: nothing is written, read, run, imported or subscribed to."""
+"""A policy prevents all effects: writes, reads, processes, imports and subscriptions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def refusal(manager: SiddhiManager, text: str, *, sandbox: bool = False) -> Sidd
     return caught.value
 
 
-def test_no_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     manager = SiddhiManager(policy=SandboxPolicy())
     for options in ("", ", url = 'sqlite:///x.db'", f", url = 'sqlite:///{tmp_path}/x.db'"):
@@ -37,7 +37,7 @@ def test_no_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_in_a_folder_of_the_policy_is(tmp_path: Path) -> None:
+def test_a_file_in_an_allowed_folder_is_written(tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy")
     policy = SandboxPolicy(stores={"rdbms": ("sqlite:///",)}, folders=(tmp_path,))
     text = f"define stream S (k string, v int); @store(type='rdbms', url='sqlite:///{tmp_path}/x.db') define table T (k string, v int); from S select k, v insert into T;"
@@ -48,7 +48,7 @@ def test_a_file_in_a_folder_of_the_policy_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sandbox", [False, True])
-def test_no_environment_is_read_and_no_script_runs(sandbox: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_and_scripts_are_blocked(sandbox: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIDDHI_SECRET", "'); define stream Stolen (a int); --")
     manager = SiddhiManager() if sandbox else SiddhiManager(policy=SandboxPolicy())
     error = refusal(
@@ -74,13 +74,13 @@ def test_no_environment_is_read_and_no_script_runs(sandbox: bool, monkeypatch: p
         ("define stream S (a int);" + " " * 200_000, "E341"),
     ],
 )
-def test_a_sandbox_is_closed_where_connectors_are_left_out(text: str, code: str) -> None:
+def test_a_sandbox_blocks_connectors_by_default(text: str, code: str) -> None:
     manager = SiddhiManager()
     manager.set_error_store(InMemoryErrorStore())
     assert refusal(manager, text, sandbox=True).code == code
 
 
-def test_an_app_may_have_a_policy_of_its_own() -> None:
+def test_an_app_can_have_its_own_policy() -> None:
     manager = SiddhiManager()
     text = "define function f[python] return int { return 1 }; define stream S (a int);"
     manager.create_siddhi_app_runtime(text)
@@ -94,14 +94,14 @@ def test_an_app_may_have_a_policy_of_its_own() -> None:
         SiddhiManager(policy={"scripts": ()})  # type: ignore[arg-type]
 
 
-def test_forbidding_scripts_takes_them_out_of_a_policy() -> None:
+def test_forbidding_scripts_restricts_a_policy() -> None:
     manager = SiddhiManager(policy=SandboxPolicy(scripts={"python"}), allow_scripts=False)
     assert (
         refusal(manager, "define function f[python] return int { return 1 }; define stream S (a int);").code == "E330"
     )
 
 
-def test_topics_are_those_of_the_policy() -> None:
+def test_topics_are_checked_by_the_policy() -> None:
     taken: list[object] = []
     InMemoryBroker.subscribe("tenant-7-out", taken.append)
     try:
@@ -118,7 +118,7 @@ def test_topics_are_those_of_the_policy() -> None:
         InMemoryBroker.unsubscribe("tenant-7-out", taken.append)
 
 
-def test_questions_are_under_the_policy_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_demand_queries_are_checked_by_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(self: EntryPoint) -> object:
         raise AssertionError(f"{self.name} is loaded")
 
@@ -176,7 +176,7 @@ def test_no_thread_is_started_for_statistics() -> None:
     assert set(threading.enumerate()) <= before
 
 
-def test_a_policy_holds_when_the_app_starts_again() -> None:
+def test_a_policy_applies_after_a_restart() -> None:
     with SiddhiManager(policy=SandboxPolicy()).create_siddhi_app_runtime(TABLE) as runtime:
         runtime.shutdown()
         runtime.start()
@@ -198,7 +198,7 @@ FILLING = (
 
 
 @pytest.mark.parametrize("query", FILLING)
-def test_events_that_are_held_take_no_more_memory_than_allowed(query: str) -> None:
+def test_events_in_windows_are_limited_in_memory(query: str) -> None:
     text = f"@app:playback define stream S (k string, v int); define table T (k string, v int); {query}"
     taken: list[BaseException] = []
     with SiddhiManager(policy=SandboxPolicy(max_record_bytes=50_000)).create_siddhi_app_runtime(text) as runtime:
@@ -231,7 +231,7 @@ def test_events_that_are_held_take_no_more_memory_than_allowed(query: str) -> No
         "batch()",
     ],
 )
-def test_a_batch_window_that_was_full_emits_again(window: str, select: str, wanted: str) -> None:
+def test_a_batch_window_at_the_limit_emits_again(window: str, select: str, wanted: str) -> None:
     text = f"@app:playback define stream S (k string, v long, at long); from S#window.{window} select "
     text += f"{select} insert {wanted} into O;"
     with SiddhiManager(policy=SandboxPolicy(max_record_bytes=12_000)).create_siddhi_app_runtime(text) as runtime:
@@ -252,7 +252,7 @@ def test_a_batch_window_that_was_full_emits_again(window: str, select: str, want
     assert len(rows) >= 5
 
 
-def test_memory_that_windows_give_back_is_there_again() -> None:
+def test_memory_released_by_windows_is_available_again() -> None:
     text = "@app:playback define stream S (k string, v int); from S#window.time(1 sec) select k, v insert into O;"
     with SiddhiManager(policy=SandboxPolicy(max_record_bytes=50_000)).create_siddhi_app_runtime(text) as runtime:
         failed: list[BaseException] = []
@@ -267,7 +267,7 @@ def test_memory_that_windows_give_back_is_there_again() -> None:
         assert failed == []
 
 
-def test_lists_of_counting_states_count_as_memory_and_are_given_back() -> None:
+def test_lists_of_counting_states_are_counted_and_released() -> None:
     text = """@app:playback define stream S (v int);
         from every e1=S[v >= 0]<1:10000> -> e2=S[v < 0] select e1[0].v as v insert into O;"""
     with SiddhiManager(policy=SandboxPolicy(max_record_bytes=500_000)).create_siddhi_app_runtime(text) as runtime:

@@ -1,4 +1,4 @@
-"""Script functions: what a body sees, how it may be written, and how it is refused."""
+"""Script functions: arguments, forms of bodies, and errors."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ def test_every_call_has_its_own_data() -> None:
     assert [script(7), script(7)] == [2, 2]
 
 
-def test_globals_stay_from_call_to_call_and_belong_to_one_function() -> None:
+def test_globals_are_kept_per_function() -> None:
     body = "\n global n\n n = globals().get('n', 0) + data[0]\n return n\n"
     one, other = compiled(body), compiled(body)
     assert [one(2), one(3), other(1)] == [2, 5, 1]
 
 
-def test_the_function_bears_its_name() -> None:
+def test_the_function_has_its_name() -> None:
     assert compiled("return 1").__name__ == "f"
 
 
-def test_bodies_may_import() -> None:
+def test_bodies_can_import() -> None:
     assert compiled("\n import math\n return math.floor(data[0])\n")(2.5) == 2
 
 
@@ -96,11 +96,11 @@ def test_bodies_may_import() -> None:
         "\n    return {'k': data[0] + 1}['k']\n",
     ],
 )
-def test_indentation_is_free(body: str) -> None:
+def test_any_indentation_is_accepted(body: str) -> None:
     assert compiled(body)(6) == 7
 
 
-def test_a_text_of_several_lines_stays_as_it_is() -> None:
+def test_a_multi_line_string_is_unchanged() -> None:
     assert compiled("\n    return '''a\n      b\n c'''\n")() == "a\n      b\n c"
 
 
@@ -124,7 +124,7 @@ def test_a_text_of_several_lines_stays_as_it_is() -> None:
         ("\n    nonlocal y\n    return y\n", 3, "nonlocal y", "nonlocal"),
     ],
 )
-def test_a_syntax_error_shows_its_place_in_the_apps_text(body: str, line: int, piece: str, message: str) -> None:
+def test_a_syntax_error_shows_its_location_in_the_app(body: str, line: int, piece: str, message: str) -> None:
     error = refused(body)
     assert error.code == "E332"
     assert error.line == line
@@ -133,13 +133,13 @@ def test_a_syntax_error_shows_its_place_in_the_apps_text(body: str, line: int, p
     assert marked(error).startswith(piece)
 
 
-def test_lines_named_in_a_message_are_lines_of_the_app() -> None:
+def test_lines_in_messages_are_lines_of_the_app() -> None:
     error = refused("\n    if data:\n    return 1\n")
     assert error.line == 4
     assert error.message.endswith("expected an indented block after 'if' statement on line 3")
 
 
-def test_a_definition_without_a_place_names_the_line_of_the_body() -> None:
+def test_a_definition_without_location_shows_the_line_of_the_body() -> None:
     function = FunctionDefinition("f", "python", AttributeType.INT, "\n x = \n return x")
     with pytest.raises(SiddhiAppCreationError, match=r"invalid syntax, in line 2 of its body"):
         compile_script(function)
@@ -157,7 +157,7 @@ def test_a_body_that_yields_is_refused(body: str) -> None:
     assert "uses 'yield'" in refused(body).message
 
 
-def test_a_body_that_only_raises_is_taken() -> None:
+def test_a_body_that_only_raises_is_accepted() -> None:
     with pytest.raises(ValueError, match="no"):
         compiled("raise ValueError('no')")()
 
@@ -171,14 +171,14 @@ APP = (
 )
 
 
-def test_an_app_that_is_not_trusted_may_not_run_scripts() -> None:
+def test_an_untrusted_app_cannot_run_scripts() -> None:
     with pytest.raises(SiddhiAppCreationError, match="not trusted") as caught:
         SiddhiManager(allow_scripts=False).create_siddhi_app_runtime(APP.format(language="python", result="a"))
     assert caught.value.code == "E330"
     assert caught.value.line == 2
 
 
-def test_another_language_is_refused_with_a_way_out() -> None:
+def test_another_language_is_refused_with_a_hint() -> None:
     function, text = definition("return 1;", "javascript")
     with pytest.raises(SiddhiAppCreationError, match="language 'javascript'") as caught:
         compile_script(function, source=text)
@@ -190,7 +190,7 @@ def test_an_app_in_another_language_is_refused() -> None:
         SiddhiManager().create_siddhi_app_runtime(APP.format(language="javascript", result="a"))
 
 
-def test_the_language_is_written_in_any_case() -> None:
+def test_language_names_are_case_insensitive() -> None:
     function, text = definition("return 1", "Python")
     assert builtin_registry().script_language("Python") is builtin_registry().script_language("python")
     assert compile_script(function, source=text)() == 1
@@ -215,7 +215,7 @@ def test_a_script_runs_in_an_app() -> None:
     assert outputs == [(3.5,), (None,)]
 
 
-def test_a_failing_script_goes_to_the_exception_handler_with_its_name() -> None:
+def test_a_failing_script_is_handled_with_its_name() -> None:
     errors: list[BaseException] = []
     with SiddhiManager().create_siddhi_app_runtime(APP.format(language="python", result="a / 0")) as runtime:
         runtime.handle_exception_with(lambda error, _origin, _events: errors.append(error))

@@ -1,4 +1,4 @@
-"""A source joined with itself takes the events of a chunk one by one: each through the left side, then the right one."""
+"""A self join processes a chunk event by event: first the left side, then the right one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def send(runtime: SiddhiAppRuntime, *prices: int, at: int = 1) -> None:
            from #I#window.length(2) as x join #I#window.length(2) as y on x.price < y.price select * insert into O; end;""",
     ],
 )
-def test_an_event_meets_the_one_before_it_in_its_chunk(query: str) -> None:
+def test_an_event_matches_the_previous_one_of_its_chunk(query: str) -> None:
     with running(STREAM + query.replace("select *", PAIRS)) as runtime:
         rows = collect(runtime, "O")
         send(runtime, 1)
@@ -50,7 +50,7 @@ def test_the_marked_side_triggers_for_each_event_of_a_chunk(marks: tuple[str, st
     assert rows == expected
 
 
-def test_each_way_through_a_side_is_a_chunk_for_what_reads_the_output() -> None:
+def test_output_of_each_side_is_a_separate_chunk() -> None:
     query = """@info(name = 'q') from A#window.length(3) as x join A#window.length(3) as y select count() as n insert into O;
                @info(name = 'after') from O select n, count() as m insert into P;"""
     with running(STREAM + query) as runtime:
@@ -60,7 +60,7 @@ def test_each_way_through_a_side_is_a_chunk_for_what_reads_the_output() -> None:
     assert rows == [(1, 1), (2, 2), (4, 3)]
 
 
-def test_what_a_chunk_puts_out_waits_for_the_rest_of_the_chunk() -> None:
+def test_output_of_a_chunk_is_emitted_after_the_chunk() -> None:
     # The 2 that comes back for the 1 comes behind the 9 that was sent with the 1.
     query = """@info(name = 'q') from A#window.length(2) as x join A#window.length(2) as y unidirectional
                on x.price == 1 and y.price == 1 or x.price == 9 and y.price == 2
@@ -80,7 +80,7 @@ def test_events_of_a_self_joined_named_window_are_separate_chunks() -> None:
     assert chunks == [([(1, 1), (1, 2)], []), ([(2, 1), (2, 2)], [])]
 
 
-def test_rows_of_a_batch_are_those_of_single_events() -> None:
+def test_rows_of_a_batch_equal_single_events() -> None:
     query = f"from A#window.length(2) as x join A#window.length(2) as y on x.price <= y.price {PAIRS} insert into O;"
     batched: list[Any] = []
     with running(STREAM + query) as runtime:
@@ -93,7 +93,7 @@ def test_rows_of_a_batch_are_those_of_single_events() -> None:
     assert [row[-2:] for row in batched] == rows
 
 
-def test_an_event_that_fails_ends_its_chunk_and_leaves_nothing_waiting() -> None:
+def test_an_event_that_fails_ends_its_chunk_and_clears_the_buffer() -> None:
     query = """define function f[python] return int { if data[0] == 3: raise ValueError("three")
 return data[0] };
         from A#window.length(2) as x join A#window.length(2) as y on x.price == y.price select f(x.price) as p insert into O;"""

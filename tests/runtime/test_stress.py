@@ -107,7 +107,7 @@ def sender_of(handler, sender: int, *, until: Callable[[], bool] | None = None) 
 EVERYTHING = Counter(itertools.product(range(SENDERS), range(EVENTS)))
 
 
-def test_many_senders_lose_and_repeat_nothing_on_any_way():
+def test_many_senders_lose_and_repeat_nothing_through_any_input():
     with running(APP) as runtime:
         found = {stream: collect(runtime, stream) for stream in ("Direct", "Late", "InOrder", "Followed")}
         known, windowed = collect(runtime, "Known"), collect(runtime, "Windowed")
@@ -161,7 +161,7 @@ def test_senders_and_sending_callbacks_do_not_deadlock():
 
 
 @pytest.mark.parametrize("stream", ["S", "A"])
-def test_a_shutdown_while_others_send_delivers_what_was_taken(stream):
+def test_a_shutdown_during_sends_delivers_accepted_events(stream):
     out = {"S": "Direct", "A": "Late"}[stream]
     runtime = SiddhiManager().create_siddhi_app_runtime(APP)
     runtime.start()
@@ -205,7 +205,7 @@ def counts(runtime, table: str) -> dict[int, int]:
     return dict(event.data for event in runtime.query(f"from {table} select sender, n"))
 
 
-def test_what_is_saved_while_others_send_is_consistent():
+def test_a_snapshot_during_sends_is_consistent():
     manager = SiddhiManager()
     store = InMemoryPersistenceStore()
     manager.set_persistence_store(store)
@@ -234,7 +234,7 @@ def test_what_is_saved_while_others_send_is_consistent():
             assert counts(runtime, "One") == counts(runtime, "Two")
 
 
-def test_restoring_while_others_send_never_mixes_two_states():
+def test_a_restore_during_sends_never_mixes_two_states():
     with running(COUNTING) as runtime:
         direct = collect(runtime, "Direct")
         handler = runtime.input_handler("S")

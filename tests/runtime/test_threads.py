@@ -1,4 +1,4 @@
-"""Many threads send into one app: nothing is lost, nothing twice, whatever else goes on."""
+"""Many threads send into one app: no event is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_batches_chunks_and_rows_of_several_threads_do_not_mix():
     assert {size for size, _ in sizes} == {1, 300}
 
 
-def test_snapshots_callbacks_and_questions_may_come_from_any_thread():
+def test_snapshots_callbacks_and_queries_can_run_in_any_thread():
     with running(f"@app:playback {APP}") as runtime:
         handler = runtime.input_handler("S")
         rows = collect(runtime, "Each")
@@ -87,7 +87,7 @@ def test_snapshots_callbacks_and_questions_may_come_from_any_thread():
     assert len(rows) == (THREADS - 3) * 150
 
 
-def test_shutting_down_while_others_send_ends_every_sender():
+def test_a_shutdown_during_sends_ends_every_sender():
     with running(APP) as runtime:
         rows = collect(runtime, "Each")
         handler = runtime.input_handler("S")
@@ -121,7 +121,7 @@ def test_two_apps_may_feed_each_other():
     assert sorted(seen) == [0, 2, 4]
 
 
-def test_two_apps_may_feed_each_other_from_two_threads_at_once():
+def test_two_apps_can_send_to_each_other_from_two_threads():
     forth = "define stream S (v int); define stream X (v int); from S select v insert into Out; from X select v insert into Y;"
     with running(forth) as first, running(forth) as second:
         seen = {"first": [], "second": []}

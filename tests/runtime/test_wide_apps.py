@@ -1,4 +1,4 @@
-"""As many attributes, keys and states as one likes: where words and arrays have an end, the app goes on or is refused."""
+"""Many attributes, keys and states: beyond array limits the app continues or is refused."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def run(kind, n, *rows):
         ("states", [(0, i) for i in range(200)], None),
     ],
 )
-def test_the_last_of_many_attributes_counts_as_the_first_does(kind, rows, expected, n):
+def test_the_last_of_many_attributes_is_used_as_the_first(kind, rows, expected, n):
     assert run(kind, n, *rows) == ([n - 1] if expected is None else expected)
 
 
 @pytest.mark.parametrize("n", WIDTHS)
 @pytest.mark.parametrize("kind", LONG)
-def test_a_key_with_too_many_attributes_is_an_error_at_the_first_extra(kind, n):
+def test_the_error_of_a_key_with_too_many_attributes_shows_the_first_extra(kind, n):
     if n <= LONG[kind]:
         rows = [(1, 5), (2, 6), (1, 5), (None, 1), (None, 1)]
         expected = {"aggregations": [], "primary keys": [1, 2, 2, 3, 3]}.get(kind, [5, 6, 10, 1, 2])
@@ -98,7 +98,7 @@ def test_a_key_with_too_many_attributes_is_an_error_at_the_first_extra(kind, n):
     assert refused.value.hint is not None
 
 
-def test_a_window_that_counts_by_too_many_attributes_is_refused():
+def test_a_window_with_too_many_count_attributes_is_refused():
     app = f"define stream S ({names(65, 'a{} int')}); from S#window.frequent(2) select {names(65)} insert into O;"
     with pytest.raises(SiddhiAppCreationError, match=r"counting by more than 64 attributes") as refused:
         SiddhiManager().create_siddhi_app_runtime(app)
@@ -106,7 +106,7 @@ def test_a_window_that_counts_by_too_many_attributes_is_refused():
     assert refused.value.hint is not None
 
 
-def test_the_planner_knows_what_the_engine_takes():
+def test_the_planner_has_the_limits_of_the_engine():
     assert KeyMap([1] * MOST_OF_A_KEY).width == MOST_OF_A_KEY
     with pytest.raises(ValueError, match="parts"):
         KeyMap([1] * (MOST_OF_A_KEY + 1))

@@ -36,7 +36,7 @@ from Trades select symbol insert into Seen;
 from Trades select price insert into Prices;"""
 
 
-def test_a_bind_as_people_type_it():
+def test_a_bind_in_shell_syntax():
     text = "Trades=csv:/data/*.csv?timestamp=ts&watermark=10 seconds&sequence=a,b&max_idle=1 minute&sep=%3B"
     (bind,) = read_binds(None, None, (text,))
     assert bind == Bind("Trades", "csv", "/data/*.csv", "ts", "10 seconds", ("a", "b"), "1 minute", {"sep": ";"})
@@ -66,7 +66,7 @@ def test_a_bind_as_people_type_it():
         (["--bind", "T=parquet:/data?timestamp=t"], "--bind requires --engine spark"),
     ],
 )
-def test_binds_that_make_no_sense(tmp_path, arguments, message):
+def test_invalid_binds_are_refused(tmp_path, arguments, message):
     path = tmp_path / "app.siddhi"
     path.write_text(APP)
     result = CliRunner().invoke(siddhi, ["run", str(path), *arguments])
@@ -90,7 +90,7 @@ def folder(tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.parametrize("format_", ["parquet", "csv", "json"])
-def test_files_of_each_kind_at_once_and_as_they_come(spark, folder, format_):
+def test_files_of_each_kind_in_batch_and_as_a_stream(spark, folder, format_):
     from siddhi.spark import MemorySink, SparkRuntime
 
     bind = Bind("Trades", format_, str(folder / format_), "ts", "0 seconds")
@@ -106,7 +106,7 @@ def test_files_of_each_kind_at_once_and_as_they_come(spark, folder, format_):
 
 
 @pytest.mark.spark
-def test_files_that_are_not_what_a_stream_needs(spark, folder):
+def test_files_with_other_columns_are_refused(spark, folder):
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(APP, spark)
@@ -119,7 +119,7 @@ def test_files_that_are_not_what_a_stream_needs(spark, folder):
 
 
 @pytest.mark.spark
-def test_times_of_a_bind_are_times_in_batch_too(spark, folder):
+def test_times_of_a_bind_are_used_in_batch_too(spark, folder):
     from siddhi.spark import SparkRuntime
 
     bind = Bind("Trades", "parquet", str(folder / "parquet"), "ts", max_idle="5")
@@ -238,7 +238,7 @@ def test_a_command_line_in_order(tmp_path, monkeypatch):
         ({"binds": [f"{CSV}&max.idle=1"]}, click.UsageError, "did you mean 'max_idle'?"),
     ],
 )
-def test_what_is_told_before_spark_starts(tmp_path, monkeypatch, given, error, message):
+def test_warnings_before_spark_starts(tmp_path, monkeypatch, given, error, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.csv").touch()
     with pytest.raises(error) as told:
@@ -253,7 +253,7 @@ def test_what_is_told_before_spark_starts(tmp_path, monkeypatch, given, error, m
         ("from Trades#window.time(3 sec) select symbol, avg(price) as mean group by symbol insert into Means;", None),
     ],
 )
-def test_strict_refuses_what_runs_on_one_shard(tmp_path, text, place):
+def test_strict_refuses_single_shards(tmp_path, text, place):
     app = tmp_path / "app.siddhi"
     app.write_text(f"define stream Trades (symbol string, price double);\n{text}")
     result = CliRunner().invoke(siddhi, ["run", str(app), "--engine", "spark", "--explain", "--strict"])
@@ -304,7 +304,7 @@ SOURCE = (
         ),
     ],
 )
-def test_no_output_is_an_input(tmp_path, monkeypatch, given, message):
+def test_an_output_that_is_an_input_is_refused(tmp_path, monkeypatch, given, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
     for name in ("in.csv", "in/a.csv"):

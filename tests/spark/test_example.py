@@ -1,4 +1,4 @@
-"""The example of delay cascades, batch: the rows of the embedded engine."""
+"""The example of delay cascades in batch has the rows of the embedded engine."""
 
 from __future__ import annotations
 

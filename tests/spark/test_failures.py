@@ -19,7 +19,7 @@ from siddhi.spark.failures import BadRowError, broken_file, cleared_away, messag
         ("", ""),
     ],
 )  # fmt: skip
-def test_an_error_is_told_without_frames(told, message):
+def test_an_error_is_shown_without_frames(told, message):
     assert message_of(RuntimeError(told)) == message
 
 
@@ -40,7 +40,7 @@ WRITING = "out/_writing-4-b9c2cce803dd4a8899e5590ac5abcb50"
         (f"no space left for {WRITING}/1.parquet; /other does not exist", False),
     ],
 )  # fmt: skip
-def test_what_was_being_written_was_cleared_away(told, gone):
+def test_incomplete_output_is_removed(told, gone):
     assert cleared_away(RuntimeError(told)) is gone
 
 
@@ -60,7 +60,7 @@ ROWS = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {}.  SQL
         ("the app says that /a is not a Parquet file", None),
     ],
 )  # fmt: skip
-def test_files_that_are_none_of_their_format(told, file):
+def test_files_of_another_format(told, file):
     error = RuntimeError(told)
     assert broken_file(error) == file
     ours = run_error(error)

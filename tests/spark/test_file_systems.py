@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
         ),
     ],
 )
-def test_what_brings_a_file_system(spark, place, scheme, hint):
+def test_the_package_of_a_file_system_is_named(spark, place, scheme, hint):
     version = spark._jvm.org.apache.hadoop.util.VersionInfo.getVersion()
     with pytest.raises(SparkSetupError) as caught:
         files.exists(spark, place)
@@ -41,7 +41,7 @@ def test_what_brings_a_file_system(spark, place, scheme, hint):
     assert hint.format(version) in told
 
 
-def test_a_path_without_scheme_lies_where_hadoop_says(spark):
+def test_a_path_without_scheme_belongs_to_the_default_file_system(spark):
     with (
         pytest.raises(SparkSetupError, match=r"^/a can't be reached, as Spark lacks the file system of s4: "),
         reaching(spark, "/a"),
@@ -49,7 +49,7 @@ def test_a_path_without_scheme_lies_where_hadoop_says(spark):
         spark.read.text("s4://bucket/a")
 
 
-def test_other_errors_pass_as_they_are(spark):
+def test_other_errors_are_not_changed(spark):
     with pytest.raises(ZeroDivisionError), reaching(spark, "/a"):
         1 / 0  # noqa: B018
     with pytest.raises(Exception, match="Relative path"), reaching(spark, "a:b:c"):

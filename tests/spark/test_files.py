@@ -1,4 +1,4 @@
-"""Small files beside a checkpoint survive a kill at any moment, and a file system that does not do what it is asked."""
+"""Small files beside a checkpoint survive a kill at any moment, and failing renames."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Unwilling:
         return (lambda *_: False) if name == "rename" else getattr(self._system, name)
 
 
-def test_a_small_file_is_whole_whenever_its_writer_is_killed(spark, tmp_path, monkeypatch):
+def test_a_small_file_is_complete_whenever_its_writer_is_killed(spark, tmp_path, monkeypatch):
     real = files._path
     seen = set()
     for n in range(20):
@@ -71,7 +71,7 @@ def test_a_small_file_is_whole_whenever_its_writer_is_killed(spark, tmp_path, mo
     assert files.text_of(spark, f"{tmp_path}/none") is None
 
 
-def test_a_file_system_that_does_not_rename_is_told(spark, tmp_path, monkeypatch):
+def test_a_file_system_without_rename_is_reported(spark, tmp_path, monkeypatch):
     from siddhi.spark import FileSink
 
     real = files._path
@@ -89,7 +89,7 @@ def test_a_file_system_that_does_not_rename_is_told(spark, tmp_path, monkeypatch
         FileSink(str(tmp_path / "out"))(spark.range(2), 3)
 
 
-def test_what_a_killed_sink_left_is_cleared_away(spark, tmp_path):
+def test_files_of_a_killed_sink_are_removed(spark, tmp_path):
     from siddhi.spark import FileSink
 
     for name in ("_writing-3-abc", "_writing-33-abc"):
@@ -99,7 +99,7 @@ def test_what_a_killed_sink_left_is_cleared_away(spark, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["_writing-33-abc", "batch=3"]
 
 
-def test_a_small_file_is_found_while_it_is_replaced(spark, tmp_path, monkeypatch):
+def test_a_small_file_can_be_read_while_it_is_replaced(spark, tmp_path, monkeypatch):
     name, real, looks = f"{tmp_path}/a.json", files.exists, []
     files.write_text(spark, name, "first")
 
@@ -114,7 +114,7 @@ def test_a_small_file_is_found_while_it_is_replaced(spark, tmp_path, monkeypatch
     assert files.text_of(spark, name) == "first"
 
 
-def test_many_threads_replace_a_small_file(spark, tmp_path):
+def test_many_threads_can_replace_a_small_file(spark, tmp_path):
     name = f"{tmp_path}/a.json"
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda n: files.write_text(spark, name, str(n)), range(12)))

@@ -32,12 +32,12 @@ def folders_of_imports(text: str) -> set[str]:
     return found
 
 
-def test_every_folder_has_its_place():
+def test_every_folder_is_in_the_list():
     assert {path.parent.name for path in SPARK.glob("*/*.py")} == set(ALLOWED)
 
 
 @pytest.mark.parametrize("path", sorted(SPARK.glob("*/*.py")), ids=lambda path: path.relative_to(SPARK).as_posix())
-def test_imports_of_folders_point_one_way(path):
+def test_imports_between_folders_go_one_way(path):
     folder = path.parent.name
     assert folders_of_imports(path.read_text(encoding="utf-8")) - ALLOWED[folder] - {folder} == set()
 

@@ -1,4 +1,4 @@
-"""Rows of one millisecond: by ``sequence``, where that is equal by their values; however they lie in files."""
+"""Rows of one millisecond are ordered by ``sequence``, then by their values, in any order of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison of rows takes for equal; needs no Java."""
+"""Equality of rows in comparisons; needs no Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline of the examples: its rows are those of the embedded engine."""
+"""The pipeline of the examples has the rows of the embedded engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 FOLDER = Path(__file__).parents[2] / "examples" / "spark_pipeline"
 
 
-def test_the_pipeline_gives_the_rows_of_the_embedded_engine(spark, tmp_path, monkeypatch):
+def test_the_pipeline_has_the_rows_of_the_embedded_engine(spark, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     import pipeline
 

@@ -28,7 +28,7 @@ class Conf:
         self.held.pop(name, None)
 
 
-def test_two_threads_that_start_queries_leave_the_settings_of_the_user():
+def test_two_threads_that_start_queries_restore_the_users_settings():
     spark = SimpleNamespace(conf=Conf())
     inside, seen = threading.Event(), []
 
@@ -51,7 +51,7 @@ def test_two_threads_that_start_queries_leave_the_settings_of_the_user():
     assert spark.conf.held == {SHUFFLE: "17"}
 
 
-def test_a_setting_that_is_refused_leaves_none_of_the_others():
+def test_a_refused_setting_restores_all_others():
     spark = SimpleNamespace(conf=Conf())
     spark.conf.set = lambda name, value: (
         (_ for _ in ()).throw(ValueError(name)) if name == "bad" else Conf.set(spark.conf, name, value)

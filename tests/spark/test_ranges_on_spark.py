@@ -1,4 +1,4 @@
-"""Partitions by ranges on Spark in batch; as streams they go with others, in the tests of checkpoints."""
+"""Partitions by ranges on Spark in batch; streams of them are in the tests of checkpoints."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def rows() -> list[Row]:
 
 
 @pytest.mark.parametrize(("app", "shards"), [(MIXED, 64), (EVERY_LABEL, 3)], ids=["with values", "to every label"])
-def test_a_batch_gives_what_one_engine_gives(spark, app: str, shards: int) -> None:
+def test_a_batch_has_the_output_of_one_engine(spark, app: str, shards: int) -> None:
     assert_parity(app, rows(), spark, shards=(shards,))
 
 
-def test_keys_go_where_spark_says(spark) -> None:
+def test_the_keys_are_those_of_spark(spark) -> None:
     texts = [
         "",
         "a",

@@ -1,4 +1,4 @@
-"""``siddhi run --engine spark`` on a session: the rows of the same command without Spark."""
+"""``siddhi run --engine spark`` on a session has the rows of the same command without Spark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(*arguments: str) -> str:
     return result.output
 
 
-def test_files_go_in_and_out(masters, tmp_path, monkeypatch):
+def test_files_are_read_and_written(masters, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app.siddhi").write_text(APP)
     lines = [f"{1000 + 100 * n},{'AB'[n % 3 == 0]},{n * 7 % 5}.5,{n}" for n in range(40)]
@@ -56,7 +56,7 @@ def test_files_go_in_and_out(masters, tmp_path, monkeypatch):
     assert f"Rises: {len((tmp_path / 'rises.csv').read_text().splitlines()) - 1} events out to rises.csv" in told
 
 
-def test_a_stream_of_files_goes_on_where_it_was(masters, tmp_path, monkeypatch):
+def test_a_stream_of_files_continues(masters, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
     (tmp_path / "app.siddhi").write_text(
@@ -90,7 +90,7 @@ def failing(*arguments: str) -> tuple[int, str]:
     return result.exit_code, " ".join(result.output.split())
 
 
-def test_a_stream_is_ended_and_opened_again(masters, tmp_path, monkeypatch):
+def test_a_stream_is_ended_and_resumed(masters, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
     counts = "@info(name = 'counts') from Trades#window.timeBatch(1 sec, 0) select count() as n insert into Counts;"
@@ -137,7 +137,7 @@ def test_a_stream_is_ended_and_opened_again(masters, tmp_path, monkeypatch):
     assert sorted(line.split(",")[0] for line in again if line[0] != "n") == ["1", "2"]
 
 
-def test_rows_that_are_none_are_told_as_without_spark(masters, tmp_path, monkeypatch):
+def test_invalid_rows_are_reported_as_without_spark(masters, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app.siddhi").write_text(APP)
     (tmp_path / "trades.csv").write_text('ts,symbol,price,n\n1000,A,3.5,1\n1100,"A\nB",x,2\n')
@@ -160,7 +160,7 @@ def test_rows_that_are_none_are_told_as_without_spark(masters, tmp_path, monkeyp
     assert (code, "column 'ts': 'yesterday' is not a time" in told) == (3, True)
 
 
-def test_binds_that_spark_can_not_read(masters, tmp_path, monkeypatch):
+def test_unsupported_binds_are_refused(masters, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app.siddhi").write_text("define stream Trades (n int); from Trades select n insert into Copy;")
     (tmp_path / "in").mkdir()
@@ -187,7 +187,7 @@ def test_a_bind_is_not_overwritten(masters, tmp_path, monkeypatch):
     assert (tmp_path / "trades.csv").read_text() == "ts\n1000\n"
 
 
-def test_a_sink_of_the_app_does_not_write_over_rows_of_a_stream(masters, tmp_path, monkeypatch):
+def test_a_sink_of_the_app_does_not_overwrite_rows_of_a_stream(masters, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "app.siddhi").write_text(
         f"""define stream Trades (ts long);

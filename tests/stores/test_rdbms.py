@@ -1,4 +1,4 @@
-"""What is particular about tables in databases."""
+"""Rules of tables in databases."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def app(manager: SiddhiManager, file, *queries: str, keys: str = "@primaryKey('s
     return App(manager, f"{STREAMS} {table} from I insert into T; {' '.join(queries)}")
 
 
-def test_keys_and_indexes_become_those_of_the_database(manager, file):
+def test_keys_and_indexes_are_created_in_the_database(manager, file):
     app(manager, file, keys="@primaryKey('s', 'v') @index('v') @index('v', 's')")
     found = sa.inspect(sa.create_engine(f"sqlite:///{file}"))
     assert found.get_pk_constraint("T")["constrained_columns"] == ["s", "v"]
@@ -63,7 +63,7 @@ def test_keys_and_indexes_become_those_of_the_database(manager, file):
     assert {column["name"]: column["nullable"] for column in found.get_columns("T")} == {"s": False, "v": False}
 
 
-def test_values_are_bound(manager, file, statements):
+def test_values_are_passed_as_parameters(manager, file, statements):
     started = app(manager, file, "from C delete T on T.s == s or T.v == 77;", keys="")
     statements.clear()
     started.send("C", ("x' or 1=1 --", 5))
@@ -94,7 +94,7 @@ def test_an_upsert_by_the_key_is_one_statement(manager, file, statements):
     assert sorted(started.rows()) == [("a", 2), ("b", 4)]
 
 
-def test_an_upsert_where_every_attribute_is_of_the_key(manager, file):
+def test_an_upsert_of_a_table_with_only_key_attributes(manager, file):
     started = app(
         manager, file, "from C update or insert into T on T.s == s and T.v == v;", keys="@primaryKey('s', 'v')"
     )
@@ -103,7 +103,7 @@ def test_an_upsert_where_every_attribute_is_of_the_key(manager, file):
     assert ["its primary key s is null" in error for error in started.errors] == [True]
 
 
-def test_a_selection_that_means_the_same_there_is_made_there(manager, file, statements):
+def test_an_equivalent_selection_is_evaluated_by_the_database(manager, file, statements):
     started = app(manager, file)
     started.send("I", ("a", 1), ("b", 2))
     for query, inside in (
@@ -131,7 +131,7 @@ def test_a_selection_that_means_the_same_there_is_made_there(manager, file, stat
         ("C.s, T.v having v > 0", '"T".v AS v'),
     ],
 )
-def test_a_join_reads_what_it_selects(manager, file, statements, select, columns):
+def test_a_join_reads_the_selected_columns(manager, file, statements, select, columns):
     started = app(manager, file, f"from C join T on T.s == C.s select {select} insert into O;")
     started.send("I", ("a", 1), ("b", 2))
     statements.clear()
@@ -140,7 +140,7 @@ def test_a_join_reads_what_it_selects(manager, file, statements, select, columns
     assert started.out == [("b", 2)]
 
 
-def test_a_join_reads_what_the_engine_tests(manager, file, statements):
+def test_a_join_reads_the_columns_of_residual_predicates(manager, file, statements):
     query = "from C join T on T.s == C.s and str_of(T.v) == '2' select C.s, C.v insert into O;"
     started = App(
         manager,
@@ -154,7 +154,7 @@ def test_a_join_reads_what_the_engine_tests(manager, file, statements):
     assert statements[-1][0].startswith('SELECT "T".v AS v FROM')
 
 
-def test_an_answer_has_the_names_of_the_selection(manager, file):
+def test_a_result_has_the_names_of_the_selection(manager, file):
     started = app(manager, file)
     started.send("I", ("a", 1))
     (event,) = started.runtime.query("from T select v + 1 as w, s")
@@ -162,7 +162,7 @@ def test_an_answer_has_the_names_of_the_selection(manager, file):
     assert started.runtime.query_types("from T select v + 1 as w, s") == [("w", "int"), ("s", "string")]
 
 
-def test_a_row_without_key_is_told_of(manager, file):
+def test_a_row_without_key_is_reported(manager, file):
     started = app(manager, file, "from C update or insert into T set T.v = T.v + v on T.s == s;")
     started.send_chunk("I", ("a", 1), (None, 2))
     started.send("C", (None, 2))
@@ -170,7 +170,7 @@ def test_a_row_without_key_is_told_of(manager, file):
     assert ["its primary key s is null" in error for error in started.errors] == [True, True]
 
 
-def test_assignments_read_the_row_as_if_they_came_one_after_the_other(manager, file):
+def test_assignments_are_made_in_order(manager, file):
     query = "from C update T set T.s = 'z', T.v = ifThenElse(true, 1, 0) + v on T.s == s;"
     started = app(manager, file, query, keys="")
     started.send("I", ("a", 1))
@@ -178,7 +178,7 @@ def test_assignments_read_the_row_as_if_they_came_one_after_the_other(manager, f
     assert started.rows() == [("z", 6)]
 
 
-def test_rows_outlive_the_app_and_other_apps_see_them(manager, file):
+def test_rows_persist_and_other_apps_can_read_them(manager, file):
     first = app(manager, file)
     first.send("I", ("a", 1))
     second = app(manager, file)
@@ -188,14 +188,14 @@ def test_rows_outlive_the_app_and_other_apps_see_them(manager, file):
     assert app(manager, file).rows() == [("a", 1), ("b", 2)]
 
 
-def test_a_table_may_have_another_name_there(manager, file):
+def test_a_table_can_have_another_name_in_the_database(manager, file):
     app(manager, file, options=", table.name = 'Other name'").send("I", ("a", 1))
     with sqlite3.connect(file) as connection:
         assert connection.execute('select * from "Other name"').fetchall() == [("a", 1)]
     connection.close()
 
 
-def test_names_that_mean_something_to_a_database(manager, file):
+def test_reserved_names_are_quoted(manager, file):
     text = f"""
     define stream I (order_ string, given_x int, table_ long, Desc double);
     @store(type = 'rdbms', url = 'sqlite:///{file.as_posix()}') @primaryKey('order_') @index('Desc')
@@ -208,7 +208,7 @@ def test_names_that_mean_something_to_a_database(manager, file):
     assert started.rows() == [("a", 11, 1, 5.0)]
 
 
-def test_a_table_that_lacks_a_column_stops_the_start(manager, file):
+def test_a_table_without_a_column_prevents_the_start(manager, file):
     with sqlite3.connect(file) as connection:
         connection.execute("create table T (s text)")
     connection.close()
@@ -233,7 +233,7 @@ def test_a_table_that_lacks_a_column_stops_the_start(manager, file):
         (", url = 'sqlite://'", "a int, A int", "'a' and 'A' of table 'T' are the same column in SQLite"),
     ],
 )
-def test_what_can_not_be_is_refused(manager, options, attributes, message):
+def test_unsupported_options_are_refused(manager, options, attributes, message):
     with pytest.raises(SiddhiAppCreationError, match=message) as caught:
         manager.create_siddhi_app_runtime(f"@store(type = 'rdbms'{options}) define table T ({attributes});")
     assert caught.value.code == "E326"
@@ -242,7 +242,7 @@ def test_what_can_not_be_is_refused(manager, options, attributes, message):
 
 
 @pytest.mark.parametrize(("name", "called"), [("trades", "trades.db"), ("../a b?c.d", "%2E%2E%2Fa b%3Fc%2Ed.db")])
-def test_without_a_url_it_is_a_file_called_as_the_app(manager, tmp_path, monkeypatch, name, called):
+def test_without_a_url_the_file_is_named_by_the_app(manager, tmp_path, monkeypatch, name, called):
     monkeypatch.chdir(tmp_path)
     text = (
         f"@app:name('{name}') define stream I (s string, v int);"
@@ -258,7 +258,7 @@ def test_without_a_url_it_is_a_file_called_as_the_app(manager, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("place", ["app", "url"])
-def test_a_file_that_no_file_system_can_have_is_refused_and_not_waited_for(manager, tmp_path, monkeypatch, place):
+def test_an_invalid_file_name_is_refused_without_retries(manager, tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     app, url = ("a" * 260, "") if place == "app" else ("A", f", url = 'sqlite:///{tmp_path}/{'b' * 250}.db'")
     with pytest.raises(SiddhiAppCreationError, match=r"is too long.* file systems allow 255") as caught:
@@ -266,13 +266,13 @@ def test_a_file_that_no_file_system_can_have_is_refused_and_not_waited_for(manag
     assert (caught.value.code, caught.value.line) == ("E326", 1)
 
 
-def test_any_name_of_an_app_names_a_file(manager, tmp_path, monkeypatch):
+def test_any_app_name_gives_a_file_name(manager, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with manager.create_siddhi_app_runtime("@app:name('\ud800') @store(type = 'rdbms') define table T (s string);"):
         assert (tmp_path / "%ED%A0%80.db").exists()
 
 
-def test_without_sqlalchemy_it_is_said_what_to_install(manager, monkeypatch):
+def test_a_missing_sqlalchemy_is_an_error_with_a_hint(manager, monkeypatch):
     for name in [name for name in sys.modules if name.startswith(("sqlalchemy", "siddhi.stores.rdbms"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
@@ -282,7 +282,7 @@ def test_without_sqlalchemy_it_is_said_what_to_install(manager, monkeypatch):
     assert caught.value.line == 1
 
 
-def test_a_locked_database_is_waited_for_and_nothing_is_lost(manager, file, time):
+def test_a_locked_database_is_retried_and_nothing_is_lost(manager, file, time):
     started = app(manager, file, "from C update or insert into T set T.v = T.v + v on T.s == s;")
     started.send("I", ("a", 1))
     other = sqlite3.connect(file, isolation_level=None)
@@ -307,7 +307,7 @@ def test_a_locked_database_is_waited_for_and_nothing_is_lost(manager, file, time
     other.close()
 
 
-def test_a_database_that_can_not_be_opened_yet_is_tried_again(manager, tmp_path, time):
+def test_a_database_that_cannot_be_opened_yet_is_retried(manager, tmp_path, time):
     folder = tmp_path / "later"
     started = app(manager, folder / "tables.db")
     assert time.pauses == [5]
@@ -317,7 +317,7 @@ def test_a_database_that_can_not_be_opened_yet_is_tried_again(manager, tmp_path,
     assert started.rows() == [("a", 1)]
 
 
-def test_another_error_of_the_database_is_that_of_the_event(manager, file):
+def test_another_error_of_the_database_is_an_error_of_the_event(manager, file):
     started = app(manager, file)
     with sqlite3.connect(file) as connection:
         connection.execute("create trigger no before insert on T begin select raise(fail, 'not today'); end")
@@ -327,7 +327,7 @@ def test_another_error_of_the_database_is_that_of_the_event(manager, file):
     assert "not today" in started.errors[0]
 
 
-def test_a_connection_that_postgresql_ends_is_made_again(manager, time):
+def test_a_connection_closed_by_postgresql_is_opened_again(manager, time):
     url = postgres.url()
     table = f"@store(type = 'rdbms', url = '{url}', table.name = 'ended') define table T (s string, v int);"
     started = App(manager, f"{STREAMS} {table} from I insert into T;")
@@ -345,7 +345,7 @@ def test_a_connection_that_postgresql_ends_is_made_again(manager, time):
     engine.dispose()
 
 
-def test_a_server_that_is_stopped_and_started_again_is_waited_for(manager, time):
+def test_a_restarted_server_is_waited_for(manager, time):
     server = postgres.server()
     server.start()
     running = [True]

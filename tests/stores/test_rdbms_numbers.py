@@ -1,4 +1,4 @@
-"""Databases compute as tables in memory do."""
+"""Databases compute like tables in memory."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def same(pair: tuple[App, App], query: str) -> None:
         "sum(l * 2L) as a",
     ],
 )
-def test_what_is_selected(start, selected):
+def test_selected_values(start, selected):
     order = "" if "sum(" in selected else "k, "
     same(start(), f"from T select {order}{selected}{' order by k' if order else ''}")
 
@@ -108,7 +108,7 @@ NANS = [
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_what_is_found(start, condition):
+def test_conditions(start, condition):
     same(start(), f"from T on {condition} select k order by k")
 
 
@@ -118,7 +118,7 @@ NAN = (6, 1, 1, nan, nan, "n")
 
 @pytest.mark.parametrize("condition", NANS)
 @on_postgresql
-def test_nan_is_no_number(start, condition):
+def test_conditions_with_nan(start, condition):
     same(start("", NAN), f"from T on {condition} select k order by k")
 
 
@@ -174,7 +174,7 @@ SETS = [
 
 @pytest.mark.parametrize("changes", SETS)
 @pytest.mark.parametrize("condition", ["T.k == k", "T.f > 0.05", "T.l + 1L < 0L"])
-def test_what_is_set(start, changes, condition):
+def test_assignments(start, changes, condition):
     apps = start(f"from C update T set {changes} on {condition};")
     for event in [(1, 1, 2, 0.3, 2.5, "z"), (2, -1, 3, 1.5, 0.5, "y"), (4, None, None, 1.0, None, None)]:
         for app in apps:
@@ -183,7 +183,7 @@ def test_what_is_set(start, changes, condition):
     assert apps[1].errors == []
 
 
-def test_an_unknown_database_computes_its_own_way():
+def test_an_unknown_database_uses_its_own_arithmetic():
     numbers = numbers_of("another")
     assert type(numbers) is Numbers
     left, right = sa.column("a", sa.Integer()), sa.column("b", sa.Integer())

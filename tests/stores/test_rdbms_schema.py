@@ -1,4 +1,4 @@
-"""The tables of databases: made, completed and checked."""
+"""Tables in databases: created, completed and checked."""
 
 from __future__ import annotations
 
@@ -64,20 +64,20 @@ def test_names_of_indexes_are_short_enough(manager, url):
     assert indexes(url, "Long") == [[column[:-1]], [column]]
 
 
-def test_names_of_indexes_are_those_of_one_table(manager, url):
+def test_names_of_indexes_are_unique_per_table(manager, url):
     start(manager, url, "a", "(b_c int, c int)", "@index('b_c')")
     start(manager, url, "a_b", "(b_c int, c int)", "@index('c')")
     assert (indexes(url, "a"), indexes(url, "a_b")) == ([["b_c"]], [["c"]])
 
 
-def test_indexes_that_are_missing_are_made(manager, url, run):
+def test_missing_indexes_are_created(manager, url, run):
     run("create table grown (a int, b int)", "create index by_hand on grown (a)")
     for _ in range(2):
         start(manager, url, "grown", "(a int, b int)", "@index('a') @index('b') @index('a', 'b')").runtime.shutdown()
     assert indexes(url, "grown") == [["a"], ["a", "b"], ["b"]]
 
 
-def test_what_was_made_is_taken_again(manager, url):
+def test_existing_tables_are_used(manager, url):
     for _ in range(2):
         start(manager, url, "again", WIDE, "@primaryKey('k')").runtime.shutdown()
 
@@ -92,7 +92,7 @@ def test_what_was_made_is_taken_again(manager, url):
         ("(a int, b int, primary key (a, b))", "@primaryKey('a')", "has no unique constraint on the primary key a"),
     ],
 )
-def test_a_table_that_does_not_fit_stops_the_start(manager, url, run, made, keys, why):
+def test_a_table_with_another_schema_prevents_the_start(manager, url, run, made, keys, why):
     run("drop table if exists unfit", f"create table unfit {made}")
     with pytest.raises(SiddhiAppCreationError, match=why) as caught:
         start(manager, url, "unfit", "(a int)", keys)
@@ -102,7 +102,7 @@ def test_a_table_that_does_not_fit_stops_the_start(manager, url, run, made, keys
 @pytest.mark.parametrize(
     "made", ["(a int primary key)", "(a int unique, b int)", "(a bigint, c text default 'x', primary key (a))"]
 )
-def test_a_table_that_fits_is_taken(manager, url, run, made):
+def test_a_table_with_the_same_schema_is_used(manager, url, run, made):
     run("drop table if exists fit", f"create table fit {made}")
     app = start(manager, url, "fit", "(a int)", "@primaryKey('a')")
     app.send("I", (1,), (1,))
@@ -111,7 +111,7 @@ def test_a_table_that_fits_is_taken(manager, url, run, made):
     assert len(app.errors) == 2
 
 
-def test_a_view_is_read(manager, url, run):
+def test_a_view_can_be_read(manager, url, run):
     run("drop view if exists seen", "create view seen as select 1 as k")
     app = start(manager, url, "seen", "(k int)", "@primaryKey('k') @index('k')")
     assert app.ask("from seen on k == 1 select k") == [(1,)]
@@ -121,14 +121,14 @@ def test_a_view_is_read(manager, url, run):
 @pytest.mark.parametrize(
     ("type_", "attribute"), [("real", "float"), ("int", "long"), ("numeric", "double"), ("int", "bool")]
 )
-def test_types_that_postgresql_tells_apart(manager, url, run, type_, attribute):
+def test_distinct_types_of_postgresql(manager, url, run, type_, attribute):
     run("drop table if exists apart", f"create table apart (a {type_})")
     with pytest.raises(SiddhiAppCreationError, match="has column a of type"):
         start(manager, url, "apart", f"(a {attribute})")
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_a_schema(manager, url, run):
+def test_a_table_in_a_schema(manager, url, run):
     run("create schema if not exists elsewhere", "drop table if exists elsewhere.kept")
     app = start(manager, url, "kept", "(a int)", "@primaryKey('a') @index('a')", ", schema = 'elsewhere'")
     app.send("I", (1,))
@@ -138,13 +138,13 @@ def test_a_schema(manager, url, run):
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_a_name_that_postgresql_would_cut(manager, url):
+def test_a_name_too_long_for_postgresql(manager, url):
     with pytest.raises(SiddhiAppCreationError, match="limit of 63 bytes") as caught:
         start(manager, url, "t" * 64, "(a int)")
     assert (caught.value.code, caught.value.line) == ("E326", 1)
 
 
-def test_a_file_that_is_no_database(manager, tmp_path):
+def test_a_file_that_is_not_a_database(manager, tmp_path):
     (tmp_path / "text.db").write_text("no database, but a longer text" * 100)
     with pytest.raises(
         SiddhiAppCreationError, match="can't create or check table 'T' of store 'rdbms': file is not"
@@ -153,7 +153,7 @@ def test_a_file_that_is_no_database(manager, tmp_path):
     assert caught.value.app is not None
 
 
-def test_a_table_made_before_by_hand_in_sqlite(manager, tmp_path):
+def test_a_table_created_by_other_tools_in_sqlite(manager, tmp_path):
     with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
         connection.execute("create table T (k, l int, s varchar(20), f real, d numeric, b int)")
     row = (1, 2**40, "x", 0.1, 1e300, True)

@@ -1,4 +1,4 @@
-"""A database that takes everything and says nothing holds up neither the app nor its end."""
+"""Statement timeout: a database that does not answer blocks neither the app nor its shutdown."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def table(line: Line, name: str, options: str = "timeout = '300 millisec'") -> s
     return f"@store(type = 'rdbms', url = '{url}', table.name = '{name}', {options}) define table T (s string, v int);"
 
 
-def test_a_statement_that_is_not_answered_is_made_again(manager, time, line):
+def test_a_statement_without_answer_is_repeated(manager, time, line):
     started = App(manager, f"{STREAMS} {table(line, 'frozen')} from I insert into T;")
     started.send("I", ("a", 1))
     time.on_wait = lambda: line.thaw() if len(time.waits) == 1 else None
@@ -102,7 +102,7 @@ def test_a_statement_that_is_not_answered_is_made_again(manager, time, line):
     assert started.errors == []
 
 
-def test_a_shutdown_ends_the_waiting(manager, time, line, monkeypatch):
+def test_a_shutdown_ends_waiting(manager, time, line, monkeypatch):
     monkeypatch.setattr("siddhi.stores.rdbms_timeout._GRACE_S", 0.2)
     started = App(manager, f"{STREAMS} {table(line, 'shut', 'timeout = ' + repr('1 min'))} from I insert into T;")
     started.send("I", ("a", 1))
@@ -117,7 +117,7 @@ def test_a_shutdown_ends_the_waiting(manager, time, line, monkeypatch):
     assert ["has not answered" in error or "can't be reached" in error for error in started.errors] == [True]
 
 
-def test_a_server_that_never_speaks_does_not_stop_the_start(manager, time):
+def test_a_server_that_never_answers_does_not_prevent_the_start(manager, time):
     pytest.importorskip("psycopg")
     with socket.create_server(("127.0.0.1", 0)) as door:
         url = f"postgresql+psycopg://x@127.0.0.1:{door.getsockname()[1]}/d"
@@ -139,11 +139,11 @@ def test_a_server_that_never_speaks_does_not_stop_the_start(manager, time):
         ("mysql+other://h/d", True, {}),
     ],
 )
-def test_drivers_are_told_of_the_limit(url, given, limits):
+def test_drivers_get_the_timeout(url, given, limits):
     assert driver_limits(sa.make_url(url), 7.0, given) == limits
 
 
-def test_statements_in_time_are_not_ended(manager, time, line):
+def test_statements_within_the_timeout_are_not_cancelled(manager, time, line):
     started = App(manager, f"{STREAMS} {table(line, 'in time')} from I insert into T;")
     for i in range(50):
         started.send("I", ("a", i))
@@ -151,7 +151,7 @@ def test_statements_in_time_are_not_ended(manager, time, line):
     assert time.waits == []
 
 
-def test_the_server_ends_them_too(manager, line):
+def test_the_server_cancels_statements_too(manager, line):
     App(manager, f"{STREAMS} {table(line, 'ended too', 'timeout = ' + repr('7 sec'))} from I insert into T;")
     seen: list[str] = []
 
@@ -179,19 +179,19 @@ def test_the_server_ends_them_too(manager, line):
         ("1.5s", 1.5),
     ],
 )
-def test_times(text, seconds):
+def test_valid_timeouts(text, seconds):
     assert seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "soon", "0", "-1 sec", "1 hour", "1 sec 2"])
-def test_what_is_no_time_is_refused(manager, text):
+def test_invalid_timeouts_are_refused(manager, text):
     store = f"@store(type = 'rdbms', url = 'sqlite://', timeout = '{text}')"
     with pytest.raises(SiddhiAppCreationError, match="invalid timeout") as caught:
         manager.create_siddhi_app_runtime(f"{store} define table T (s string);")
     assert caught.value.code == "E326"
 
 
-def test_a_connection_that_is_closed_needs_no_end():
+def test_a_closed_connection_is_not_closed_again():
     class Closed:
         def fileno(self) -> int:
             raise OSError("closed")

@@ -1,4 +1,4 @@
-"""What a database refuses: a taken key is a row that is dropped, everything else the failure of the event."""
+"""Constraint violations: a taken key drops the row, others fail the event."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ BROKEN = {"check": ("x", -1, 7), "null": ("x", None, 7)}
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_row_that_breaks_another_constraint_is_the_failure_of_the_event(table, what):
+def test_a_row_that_violates_another_constraint_fails_the_event(table, what):
     app = table.start()
     app.send("I", ("a", 1, 1), BROKEN[what], ("b", 2, 2))
     assert table.rows() == [("a", 1, 1), ("b", 2, 2)]
@@ -99,7 +99,7 @@ def test_a_row_that_breaks_another_constraint_is_the_failure_of_the_event(table,
 
 @pytest.mark.parametrize("what", BROKEN)
 @pytest.mark.parametrize("rows", [3, 60])  # of so many, some are copied
-def test_of_a_chunk_only_that_row_is_lost(table, what, rows):
+def test_only_that_row_of_a_chunk_is_lost(table, what, rows):
     app = table.start()
     good = [(f"k{i:02}", i, i) for i in range(rows)]
     app.send_chunk("I", *good[:2], BROKEN[what], *good[2:], ("k01", 9, 99))
@@ -109,7 +109,7 @@ def test_of_a_chunk_only_that_row_is_lost(table, what, rows):
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_of_a_batch_only_that_row_is_lost(table, what):
+def test_only_that_row_of_a_batch_is_lost(table, what):
     app = table.start()
     rows = [("a", 1, 1), BROKEN[what], ("b", 2, 2), ("a", 3, 3)]
     app.runtime.input_handler("I").send_batch({name: [row[i] for row in rows] for i, name in enumerate("svu")})
@@ -118,7 +118,7 @@ def test_of_a_batch_only_that_row_is_lost(table, what):
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_stream_that_handles_failures_gets_it(table, what):
+def test_on_error_of_the_stream_handles_it(table, what):
     app = table.start("from !I select s, v, u insert into O;", before="@OnError(action = 'STREAM')")
     app.send("I", ("a", 1, 1), BROKEN[what], ("a", 3, 3))
     assert app.out == [BROKEN[what]]
@@ -129,7 +129,7 @@ def test_a_stream_that_handles_failures_gets_it(table, what):
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_with_store_it_goes_into_the_error_store(manager, table, what):
+def test_with_store_it_is_saved_in_the_error_store(manager, table, what):
     errors = InMemoryErrorStore()
     manager.set_error_store(errors)
     app = table.start(options=", on.error = 'STORE'")
@@ -141,7 +141,7 @@ def test_with_store_it_goes_into_the_error_store(manager, table, what):
     assert [words(error) for error in app.errors] == ["unique"]
 
 
-def test_rows_that_something_else_unique_refuses_are_dropped_as_well(table):
+def test_rows_that_violate_another_unique_constraint_are_dropped(table):
     app = table.start("from C update or insert into T on T.s == s;")
     app.send("I", ("a", 1, 1), ("b", 2, 1))
     app.send_chunk("I", ("c", 3, 1), ("d", 4, 4), ("e", 5, 4))
@@ -168,14 +168,14 @@ def test_a_change_that_violates_another_constraint_fails_the_event(table, query)
     assert not any("is dropped" in error for error in app.errors)
 
 
-def test_what_is_to_be_added_may_fail_too(table):
+def test_an_insertion_of_update_or_insert_can_fail(table):
     app = table.start("from C update or insert into T set T.v = v on T.s == s or T.u == u;")
     app.send_chunk("C", ("a", 1, 1), ("x", -1, 8), ("b", 2, 2))
     assert table.rows() == [("a", 1, 1), ("b", 2, 2)]
     assert [words(error) for error in app.errors] == ["check"]
 
 
-def test_a_key_that_becomes_taken_or_null_is_a_change_that_is_dropped(table):
+def test_a_change_to_a_taken_or_null_key_is_dropped(table):
     app = table.start("from C update T on T.u == u;")
     app.send("I", ("a", 1, 1), ("b", 2, 2))
     app.send("C", ("a", 5, 2), (None, 5, 2))
@@ -204,7 +204,7 @@ def test_without_a_constraint_name_from_the_driver_the_key_is_looked_up(manager,
     assert ["is dropped" in error for error in app.errors] == [True, True, False]
 
 
-def test_without_a_key_nothing_is_taken_where_a_driver_does_not_say(manager, tmp_path, monkeypatch):
+def test_without_a_key_an_unknown_error_is_not_a_taken_key(manager, tmp_path, monkeypatch):
     monkeypatch.setattr(rdbms, "violation_of", lambda error: Violation.UNKNOWN)
     table = Table(manager, f"sqlite:///{(tmp_path / 'tables.db').as_posix()}")
     app = table.start(keys="")
@@ -243,7 +243,7 @@ def of_driver(module: str, *arguments: object, kind=sa.exc.IntegrityError, **att
         (of_driver("elsewhere", "no such table", kind=sa.exc.OperationalError), Violation.OTHER),
     ],
 )
-def test_what_drivers_say(error, expected):
+def test_error_codes_of_drivers(error, expected):
     assert violation_of(error) is expected
 
 
@@ -256,7 +256,7 @@ def test_what_drivers_say(error, expected):
         ("('b', -1, 1)", Violation.OTHER),
     ],
 )
-def test_what_sqlite_says(row, expected):
+def test_error_codes_of_sqlite(row, expected):
     engine = sa.create_engine("sqlite://")
     with engine.connect() as connection:
         connection.exec_driver_sql(

@@ -1,4 +1,4 @@
-"""The same cases for tables in memory, on the shelf of tests, and in databases."""
+"""The same cases for tables in memory, in the test store, and in databases."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_insert_and_select(start, keys):
 
 
 @pytest.mark.parametrize("keys", ONE_KEY)
-def test_of_rows_with_one_key_the_first_stays_and_the_others_are_told_of(start, keys):
+def test_of_rows_with_one_key_the_first_is_kept_and_others_reported(start, keys):
     app = start(keys=keys)
     app.send("I", ("a", 1), ("a", 2), ("b", 3))
     app.send_chunk("I", ("c", 4), ("c", 5), ("b", 6), ("d", 7))
@@ -84,7 +84,7 @@ def test_update_with_and_without_set(start, keys):
     assert sorted(app.rows()) == [("a", 2), ("b", 3)]
 
 
-def test_a_change_that_would_give_two_rows_one_key_is_not_made(start):
+def test_a_change_that_gives_two_rows_one_key_is_refused(start):
     app = start("from C select s, 'b' as n update T set T.s = n on T.s == s;", keys="@primaryKey('s')")
     app.send("I", ("a", 1), ("b", 2))
     app.send("C", ("a", 0))
@@ -106,7 +106,7 @@ def test_update_or_insert(start, keys):
 
 
 @pytest.mark.parametrize("keys", ["", *ONE_KEY])
-def test_update_or_insert_with_set_changes_what_a_chunk_has_just_added(start, keys):
+def test_update_or_insert_with_set_changes_rows_of_its_chunk(start, keys):
     app = start("from C update or insert into T set T.v = T.v + v on T.s == s;", keys=keys)
     app.send_chunk("C", ("a", 1), ("a", 2), ("b", 3), ("a", 10))
     assert sorted(app.rows()) == [("a", 13), ("b", 3)]
@@ -126,7 +126,7 @@ def test_update_or_insert_with_set_changes_what_a_chunk_has_just_added(start, ke
     ],
 )
 @pytest.mark.parametrize("more", ["", "@index('s')"])
-def test_what_a_chunk_brings_is_added_after_what_it_changes(start, more, chunk, rows, told):
+def test_rows_of_a_chunk_are_inserted_after_its_updates(start, more, chunk, rows, told):
     app = start("from C update or insert into T on T.s == s;", keys=f"@primaryKey('v') {more}")
     app.send("I", ("y", 5), ("z", 1))
     app.send_chunk("C", *chunk)
@@ -134,7 +134,7 @@ def test_what_a_chunk_brings_is_added_after_what_it_changes(start, more, chunk, 
     assert len(app.errors) == told
 
 
-def test_rows_of_a_chunk_with_a_composite_key_are_filed_by_final_values(start):
+def test_rows_of_a_chunk_with_a_composite_key_use_final_values(start):
     app = start("from C update or insert into T on T.s == s;", keys="@primaryKey('s', 'v')")
     app.send_chunk("C", ("c", 9), ("c", 5))
     app.send("I", ("c", 9), ("c", 5))
@@ -142,7 +142,7 @@ def test_rows_of_a_chunk_with_a_composite_key_are_filed_by_final_values(start):
     assert len(app.errors) == 1
 
 
-def test_a_look_up_by_the_key_that_sets_the_key(start):
+def test_a_lookup_by_the_key_that_sets_the_key(start):
     app = start(
         "from N update or insert into T set T.v = n on T.v == v;",
         keys="@primaryKey('v')",
@@ -213,14 +213,14 @@ NULLS = [
 
 
 @pytest.mark.parametrize(("condition", "rows"), NULLS)
-def test_conditions_mean_the_same_everywhere(start, condition, rows):
+def test_conditions_are_equal_in_all_stores(start, condition, rows):
     upper = "define function str_of[python] return string { return None if data[0] is None else data[0].upper() };"
     app = start(more=upper)
     app.send("I", ("a", 1), ("b", 2), ("n", None))
     assert sorted(app.ask(f"from T on {condition} select *")) == rows
 
 
-def test_comparing_with_null_and_with_computed_values(start):
+def test_comparisons_with_null_and_computed_values(start):
     app = start(
         "from C join T on T.v != C.v select C.s, T.s as t insert into O;",
         "from C delete T on T.v == v + 1 or s == 'all';",
@@ -234,7 +234,7 @@ def test_comparing_with_null_and_with_computed_values(start):
     assert app.rows() == []
 
 
-def test_every_type_comes_back_as_it_went_in(start):
+def test_every_type_is_read_back_unchanged(start):
     table = "(a string, b int, c long, d float, e double, f bool)"
     app = start(more=f"define stream Wide {table};", fill="from Wide insert into T;", table=table)
     rows = [
@@ -251,7 +251,7 @@ def test_every_type_comes_back_as_it_went_in(start):
     assert app.ask("from T on c == 9223372036854775807L select a") == [("x",)]
 
 
-def test_a_nan_is_none(start, place):
+def test_nan_is_stored_as_nan_or_null(start, place):
     app = start(
         "from Wide select d delete T on T.d == d or T.d > d;",
         more="define stream More (d double); define stream Wide (d double);",

@@ -60,11 +60,11 @@ PUBLIC = {
 
 
 @pytest.mark.parametrize("module", PUBLIC)
-def test_the_names_of_a_public_module_are_these(module: str) -> None:
+def test_the_names_of_a_public_module_are_listed(module: str) -> None:
     assert sorted(importlib.import_module(module).__all__) == PUBLIC[module]
 
 
-def test_looking_around_shows_public_names_only() -> None:
+def test_dir_shows_only_public_names() -> None:
     assert dir(siddhi) == PUBLIC["siddhi"]
 
 
@@ -74,13 +74,13 @@ def modules() -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["siddhi", *modules()])
-def test_all_lists_what_is_there(name: str) -> None:
+def test_all_contains_existing_names(name: str) -> None:
     module = importlib.import_module(name)
     for exported in getattr(module, "__all__", ()):
         assert hasattr(module, exported), exported
 
 
-def test_everything_public_says_what_it_does() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     for name in siddhi.__all__:
         thing = getattr(siddhi, name)
         if name == "__version__":
@@ -92,5 +92,5 @@ def test_everything_public_says_what_it_does() -> None:
                     assert inspect.getdoc(value), f"{name}.{member}"
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_is_marked_as_typed() -> None:
     assert (importlib.resources.files("siddhi") / "py.typed").is_file()

@@ -1,4 +1,4 @@
-"""Measures: sums, averages and counts of arguments that are kept instead of events."""
+"""Accumulators: sums, averages and counts of arguments that are kept instead of events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kit.expressions import DOUBLE, INT, LONG
 from tests.kit.running import collect, running
 
 
-def test_it_measures_what_it_was_given() -> None:
+def test_an_accumulator_aggregates_its_arguments() -> None:
     layout = Layout(["v"], [INT])
     aggregators = [
         make_aggregator("sum", (make_variable(layout, 0),), LONG, True),
@@ -45,7 +45,7 @@ ROWS = st.lists(
 
 @given(rows=ROWS, chosen=st.lists(st.sampled_from(sorted(ARGUMENTS)), min_size=1, max_size=4), length=st.integers(1, 6))
 @pytest.mark.parametrize("way", ["rows", "batch"])
-def test_whole_numbers_add_up_exactly(way: str, rows: list[Any], chosen: list[str], length: int) -> None:
+def test_integer_sums_are_exact(way: str, rows: list[Any], chosen: list[str], length: int) -> None:
     columns = ", ".join(f"sum({text}) as s{place}, avg({text}) as a{place}" for place, text in enumerate(chosen))
     app = f"define stream S (i int, l long, b bool); from S#window.length({length}) select {columns}, count() as n insert into Out;"
     with running(app) as runtime:
@@ -69,7 +69,7 @@ def test_whole_numbers_add_up_exactly(way: str, rows: list[Any], chosen: list[st
     assert got == expected
 
 
-def test_as_many_aggregators_as_are_allowed() -> None:
+def test_any_number_of_aggregators_can_share_a_window() -> None:
     for count in (31, 32, 33, 40):
         columns = ", ".join(f"sum(i + {place}) as s{place}" for place in range(count))
         with running(f"define stream S (i int); from S#window.length(2) select {columns} insert into Out;") as runtime:

@@ -34,7 +34,7 @@ def test_bools_are_counted() -> None:
     ]  # fmt: skip
 
 
-def test_a_value_counts_until_its_last_occurrence_leaves() -> None:
+def test_a_value_is_counted_until_its_last_occurrence_is_removed() -> None:
     bench = Bench("distinctCount", TypeCode.STRING)
     assert [bench.add(value) for value in "abab"] == [1, 2, 2, 2]
     assert [bench.remove(value) for value in "abab"] == [2, 2, 1, 0]
@@ -49,7 +49,7 @@ def test_many_values() -> None:
 
 
 @pytest.mark.parametrize("name", ["distinctCount", "unionSet"])
-def test_a_reset_forgets_and_a_slot_used_again_is_empty(name: str) -> None:
+def test_a_reset_clears_the_state_and_a_reused_group_is_empty(name: str) -> None:
     bench = Bench(name, TypeCode.OBJECT)
     one, size = (frozenset({1}), lambda result: result) if name == "distinctCount" else ({1}, len)
     other = frozenset({2})
@@ -64,7 +64,7 @@ def test_a_reset_forgets_and_a_slot_used_again_is_empty(name: str) -> None:
     assert bench.aggregator.empty()
 
 
-def test_slots_are_apart() -> None:
+def test_groups_have_separate_state() -> None:
     bench = Bench("distinctCount", TypeCode.STRING)
     for slot in range(50):
         bench.aggregator.open(slot)
@@ -73,7 +73,7 @@ def test_slots_are_apart() -> None:
     assert [bench.add("0", slot) for slot in range(50)] == [1, *range(1, 50)]
 
 
-def test_what_is_held_is_given_up_with_the_aggregator() -> None:
+def test_values_are_released_with_the_aggregator() -> None:
     value, member = ("value",), ("member",)
     before = sys.getrefcount(value), sys.getrefcount(member)
     distinct, union = Bench("distinctCount", TypeCode.OBJECT), Bench("unionSet", TypeCode.OBJECT)
@@ -85,16 +85,16 @@ def test_what_is_held_is_given_up_with_the_aggregator() -> None:
     assert (sys.getrefcount(value), sys.getrefcount(member)) == before
 
 
-def test_values_without_a_hash_are_told_apart_by_their_content() -> None:
+def test_unhashable_values_are_distinguished_by_content() -> None:
     assert Bench("distinctCount", TypeCode.OBJECT).slide([[1], (1,), [1], [2], 1, 1], 3) == [1, 2, 2, 3, 3, 2]
 
 
-def test_a_union_forgets_an_element_when_its_last_occurrence_leaves() -> None:
+def test_a_union_removes_an_element_with_its_last_occurrence() -> None:
     assert Bench("unionSet", TypeCode.OBJECT).slide([{1}, {2}, {1}, {2}, {3}], 1) == [{1}, {2}, {1}, {2}, {3}]
     assert Bench("unionSet", TypeCode.OBJECT).slide([{1}, {1}, {2}, {3}], 2) == [{1}, {1}, {1, 2}, {2, 3}]
 
 
-def test_each_union_is_a_set_of_its_own() -> None:
+def test_each_union_is_a_separate_set() -> None:
     bench = Bench("unionSet", TypeCode.OBJECT)
     first = bench.add({1})
     second = bench.add(frozenset({2}))
@@ -103,7 +103,7 @@ def test_each_union_is_a_set_of_its_own() -> None:
     assert bench.add(set()) == {1, 2}
 
 
-def test_a_union_that_nobody_keeps_becomes_the_next_one() -> None:
+def test_an_unreferenced_union_is_reused_for_the_next_result() -> None:
     # A set for each event would take as long as there are elements: quadratic.
     bench = Bench("unionSet", TypeCode.OBJECT)
     first = weakref.ref(bench.add({1}))
@@ -115,7 +115,7 @@ def test_a_union_that_nobody_keeps_becomes_the_next_one() -> None:
     assert kept == {2, 3}
 
 
-def test_a_union_that_somebody_changed_is_made_anew() -> None:
+def test_a_union_changed_by_its_receiver_is_created_again() -> None:
     bench = Bench("unionSet", TypeCode.OBJECT)
     bench.add({1, 2}).clear()
     assert bench.add({3}) == {1, 2, 3}

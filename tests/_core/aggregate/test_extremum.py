@@ -27,7 +27,7 @@ def test_values_over_a_sliding_window(code: TypeCode, computed: bool) -> None:
 
 
 @pytest.mark.parametrize("code", NUMBERS)
-def test_without_removal_the_extremum_is_all_that_is_kept(code: TypeCode) -> None:
+def test_without_removal_only_the_extremum_is_kept(code: TypeCode) -> None:
     bench = Bench("min", code, removes=False)
     assert [bench.add(value) for value in (5, 7, None, 3, 9)] == [5, 5, 5, 3, 3]
     bench.aggregator.clear()
@@ -44,7 +44,7 @@ def test_without_removal_a_removal_of_the_extremum_clears_it() -> None:
     assert bench.add(1) == 1
 
 
-def test_equal_values_are_kept_each() -> None:
+def test_equal_values_are_kept_separately() -> None:
     bench = Bench("min", TypeCode.INT)
     bench.add(2)
     bench.add(2)
@@ -52,12 +52,12 @@ def test_equal_values_are_kept_each() -> None:
     assert bench.remove(2) is None
 
 
-def test_a_value_dropped_for_a_better_one_takes_a_later_equal_one_along() -> None:
+def test_a_dominated_value_is_removed_with_a_later_equal_one() -> None:
     # Siddhi's rule, as recorded: of 3, 1, 3 the oldest 3 has left the queue when it expires, so the other 3 goes.
     assert Bench("min", TypeCode.DOUBLE).slide([3, 1, 3, 7, 8], 3) == [3, 1, 1, 1, 7]
 
 
-def test_removal_out_of_order_takes_the_first_equal_value_out() -> None:
+def test_removal_out_of_order_removes_the_first_equal_value() -> None:
     bench = Bench("max", TypeCode.INT)
     for value in (9, 7, 7, 5, 3):
         bench.add(value)
@@ -69,7 +69,7 @@ def test_removal_out_of_order_takes_the_first_equal_value_out() -> None:
     assert bench.remove(5) is None
 
 
-def test_forever_considers_what_expires_and_forgets_at_a_reset() -> None:
+def test_forever_includes_expired_events_and_clears_at_a_reset() -> None:
     bench = Bench("minForever", TypeCode.INT)
     assert bench.remove(4) == 4
     assert bench.add(6) == 4
@@ -81,7 +81,7 @@ def test_forever_considers_what_expires_and_forgets_at_a_reset() -> None:
 
 
 @pytest.mark.parametrize("code", NUMBERS)
-def test_the_bounds_of_the_types(code: TypeCode) -> None:
+def test_the_limits_of_the_types_are_kept(code: TypeCode) -> None:
     if code in WHOLE:
         bits = 31 if code == TypeCode.INT else 63
         low, high = -(2**bits), 2**bits - 1
@@ -93,14 +93,14 @@ def test_the_bounds_of_the_types(code: TypeCode) -> None:
 
 
 @pytest.mark.parametrize("code", [TypeCode.FLOAT, TypeCode.DOUBLE])
-def test_nan_stands_above_every_number(code: TypeCode) -> None:
+def test_nan_is_greater_than_every_number(code: TypeCode) -> None:
     nan = math.nan
     assert repr(Bench("min", code).slide([nan, 5, nan, nan, nan], 2)) == repr([nan, 5.0, 5.0, nan, nan])
     assert repr(Bench("max", code).slide([5, nan, 7, 3], 2)) == repr([5.0, nan, nan, 7.0])
 
 
 @pytest.mark.parametrize("code", [TypeCode.FLOAT, TypeCode.DOUBLE])
-def test_the_two_zeros_are_equal_in_order_but_leave_by_name(code: TypeCode) -> None:
+def test_the_two_zeros_are_equal_in_order_and_removed_by_sign(code: TypeCode) -> None:
     bench = Bench("min", code)
     bench.add(-0.0)
     bench.add(0.0)
@@ -110,7 +110,7 @@ def test_the_two_zeros_are_equal_in_order_but_leave_by_name(code: TypeCode) -> N
 
 @pytest.mark.parametrize("code", NUMBERS)
 @pytest.mark.parametrize("falling", [False, True])
-def test_a_long_queue_grows_and_goes_round(code: TypeCode, falling: bool) -> None:
+def test_a_long_queue_grows_and_wraps_around(code: TypeCode, falling: bool) -> None:
     values = list(range(3000))
     if falling:
         values.reverse()
@@ -119,7 +119,7 @@ def test_a_long_queue_grows_and_goes_round(code: TypeCode, falling: bool) -> Non
     assert results == [values[max(0, i - 499)] for i in range(3000)]
 
 
-def test_a_reset_of_a_long_queue_starts_anew() -> None:
+def test_a_reset_clears_a_long_queue() -> None:
     bench = Bench("min", TypeCode.INT)
     for value in range(5000):
         bench.add(value)
@@ -129,7 +129,7 @@ def test_a_reset_of_a_long_queue_starts_anew() -> None:
     assert bench.remove(3) is None
 
 
-def test_slots_are_apart_and_survive_growth() -> None:
+def test_groups_have_separate_state_that_survives_growth() -> None:
     bench = Bench("max", TypeCode.LONG)
     chance = random.Random(5)
     values: dict[int, list[int]] = {}
@@ -146,7 +146,7 @@ def test_slots_are_apart_and_survive_growth() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 100])
-def test_a_queue_comes_back_from_a_snapshot(size: int) -> None:
+def test_a_queue_is_restored_from_a_snapshot(size: int) -> None:
     bench, copy = Bench("min", TypeCode.INT), Bench("min", TypeCode.INT)
     bench.slide(range(-20, 0), 5)
     for value in range(-5, 0):

@@ -24,7 +24,7 @@ TYPES: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("type_", TYPES)
 @given(data=st.data())
-def test_every_value_of_a_key_counts_by_itself(type_: str, data: st.DataObject) -> None:
+def test_each_group_has_its_own_aggregate(type_: str, data: st.DataObject) -> None:
     keys = data.draw(st.lists(st.sampled_from(TYPES[type_]), max_size=30))
     counts: Counter[Any] = Counter()
     expected = []
@@ -58,7 +58,7 @@ def test_keys_of_many_attributes_are_tuples(rows: list[tuple[Any, ...]]) -> None
 
 @pytest.mark.parametrize("more", ["", ", max(v) as most"])
 @given(keys=st.lists(st.integers(0, 30), max_size=60))
-def test_groups_that_leave_the_window_begin_anew(more: str, keys: list[int]) -> None:
+def test_a_group_whose_events_have_expired_starts_empty(more: str, keys: list[int]) -> None:
     held: deque[int] = deque(maxlen=3)
     expected = []
     for key in keys:
@@ -74,7 +74,7 @@ def test_groups_that_leave_the_window_begin_anew(more: str, keys: list[int]) -> 
     assert len(snapshot) < 2_000, "groups that are gone take no room"
 
 
-def test_the_zeros_and_nan_are_one_key_each() -> None:
+def test_zeros_and_nan_are_one_key_each() -> None:
     with running("define stream S (k double); from S select count() as n group by k insert into Out;") as runtime:
         rows = collect(runtime, "Out")
         for key in (math.nan, math.nan, 1.0, math.nan):

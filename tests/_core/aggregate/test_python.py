@@ -47,7 +47,7 @@ def giving(give: Any) -> type[Collect]:
     return type("Giving", (Collect,), {"give": staticmethod(give)})
 
 
-def test_it_sees_what_comes_and_goes_nulls_included() -> None:
+def test_a_python_aggregator_receives_added_and_removed_values_with_nulls() -> None:
     mine = aggregator(Collect)
     assert mine.empty()
     assert mine.step(LAYOUT, (1, "a"), CURRENT) == [(1, "a")]
@@ -58,7 +58,7 @@ def test_it_sees_what_comes_and_goes_nulls_included() -> None:
     assert mine.empty()
 
 
-def test_a_reset_is_passed_on_and_empties_the_slot() -> None:
+def test_a_reset_calls_the_object_and_clears_the_group() -> None:
     mine = aggregator(Collect)
     mine.step(LAYOUT, (1, "a"), CURRENT)
     mine.clear()
@@ -66,7 +66,7 @@ def test_a_reset_is_passed_on_and_empties_the_slot() -> None:
     assert mine.step(LAYOUT, (2, "b"), CURRENT) == [(2, "b")]
 
 
-def test_every_slot_has_an_object_of_its_own_and_gives_it_up() -> None:
+def test_each_group_has_an_object_and_releases_it() -> None:
     alive: list[weakref.ref[Collect]] = []
 
     def make() -> Collect:
@@ -149,14 +149,14 @@ def test_a_failure_names_the_aggregator_and_the_method(method: str) -> None:
     assert isinstance(caught.value.__cause__, LookupError)
 
 
-def test_is_empty_of_the_class_decides_where_it_has_one() -> None:
+def test_is_empty_of_the_class_is_used_if_defined() -> None:
     mine = aggregator(type("Forever", (Collect,), {"is_empty": lambda self: False}))
     mine.step(LAYOUT, (1, "a"), CURRENT)
     mine.step(LAYOUT, (1, "a"), EXPIRED)
     assert not mine.empty()
 
 
-def test_its_attributes_are_its_state_in_a_snapshot() -> None:
+def test_the_attributes_of_an_object_are_its_state_in_a_snapshot() -> None:
     mine, copy = aggregator(Collect), aggregator(Collect)
     mine.step(LAYOUT, (1, "a"), CURRENT)
     copy.step(LAYOUT, (9, "z"), CURRENT)
@@ -167,14 +167,14 @@ def test_its_attributes_are_its_state_in_a_snapshot() -> None:
     assert copy.empty()
 
 
-def test_an_unused_slot_comes_back_unused() -> None:
+def test_an_unused_group_is_restored_as_unused() -> None:
     mine, copy = aggregator(Collect), aggregator(Collect)
     copy.step(LAYOUT, (9, "z"), CURRENT)
     copy.load(mine.save())
     assert copy.empty()
 
 
-def test_a_class_may_write_its_own_state() -> None:
+def test_a_class_can_define_its_own_state() -> None:
     class Own(Collect):
         def snapshot(self) -> Any:
             return {"pairs": tuple(self.values)}

@@ -18,12 +18,12 @@ def test_deviation_over_a_sliding_window(code: TypeCode, computed: bool) -> None
     assert results == [None, 0.0, 1.0, 0.0, None, 0.0]
 
 
-def test_deviation_is_that_of_a_population() -> None:
+def test_deviation_is_of_the_population() -> None:
     values = [3.5, -2.25, 7.0, 7.0, 0.5]
     assert Bench("stdDev", TypeCode.DOUBLE).slide(values, 5)[-1] == pytest.approx(statistics.pstdev(values))
 
 
-def test_one_value_deviates_by_nothing_whatever_was_held_before() -> None:
+def test_the_deviation_of_one_value_is_zero() -> None:
     bench = Bench("stdDev", TypeCode.DOUBLE)
     for value in (0.1, 0.2, 1e9, 0.3):
         bench.add(value)
@@ -38,12 +38,12 @@ def test_rounding_never_makes_the_deviation_nan() -> None:
     assert not any(math.isnan(each) for each in results)
 
 
-def test_nan_and_infinity_are_not_hidden() -> None:
+def test_nan_and_infinity_are_kept() -> None:
     assert math.isnan(Bench("stdDev", TypeCode.DOUBLE).slide([1.0, math.nan], 2)[1])
     assert math.isnan(Bench("stdDev", TypeCode.DOUBLE).slide([1.0, math.inf], 2)[1])
 
 
-def test_deviation_starts_anew_after_the_last_value_left() -> None:
+def test_deviation_is_reset_with_the_last_value() -> None:
     bench = Bench("stdDev", TypeCode.DOUBLE)
     bench.add(1e300)
     assert bench.remove(1e300) is None
@@ -51,7 +51,7 @@ def test_deviation_starts_anew_after_the_last_value_left() -> None:
     assert bench.slide([1.0, 3.0], 2) == [0.0, 1.0]
 
 
-def test_and_is_true_while_a_true_and_no_false_is_held() -> None:
+def test_and_is_true_for_only_true_values() -> None:
     bench = Bench("and", TypeCode.BOOL)
     assert bench.slide([True, True, False, True, True], 2) == [True, True, False, False, True]
     bench.remove(True)
@@ -59,7 +59,7 @@ def test_and_is_true_while_a_true_and_no_false_is_held() -> None:
     assert bench.aggregator.empty()
 
 
-def test_or_is_true_while_a_true_is_held() -> None:
+def test_or_is_true_if_a_value_is_true() -> None:
     bench = Bench("or", TypeCode.BOOL)
     assert bench.slide([False, True, False, False], 2) == [False, True, True, False]
     bench.remove(False)
@@ -81,7 +81,7 @@ def test_null_is_an_error_and_changes_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("stdDev", TypeCode.DOUBLE), ("and", TypeCode.BOOL), ("or", TypeCode.BOOL)])
-def test_states_come_back_from_a_snapshot(name: str, code: TypeCode) -> None:
+def test_states_are_restored_from_a_snapshot(name: str, code: TypeCode) -> None:
     values = [0.1, 0.7, 0.3] if code == TypeCode.DOUBLE else [True, False, True]
     bench, copy = Bench(name, code), Bench(name, code)
     bench.slide(values, 5)

@@ -25,7 +25,7 @@ def test_nulls_are_skipped_by_sum_and_avg(code: TypeCode, computed: bool) -> Non
 
 
 @pytest.mark.parametrize("code", NUMBERS)
-def test_nulls_are_counted(code: TypeCode) -> None:
+def test_count_includes_nulls(code: TypeCode) -> None:
     assert Bench("count", code).slide(VALUES, 2) == [1, 2, 2, 2, 2, 2]
     assert Bench("count", code, computed=True).slide(VALUES, 2) == [1, 2, 2, 2, 2, 2]
 
@@ -37,7 +37,7 @@ def test_count_needs_no_argument_and_is_0_when_empty() -> None:
     assert [count.step(layout, (), kind) for kind in (CURRENT, CURRENT, EXPIRED, EXPIRED)] == [1, 2, 1, 0]
 
 
-def test_count_lets_an_aggregator_inside_its_argument_see_the_event() -> None:
+def test_an_aggregate_in_the_argument_of_count_receives_the_event() -> None:
     layout = Layout(["v"], [TypeCode.INT])
     inner: Aggregator = make_aggregator("sum", (make_variable(layout, 0),), TypeCode.LONG)
     outer: Aggregator = make_aggregator("count", (inner,), TypeCode.LONG)
@@ -47,7 +47,7 @@ def test_count_lets_an_aggregator_inside_its_argument_see_the_event() -> None:
     assert inner.step(layout, (None,), CURRENT) == 5
 
 
-def test_sums_of_whole_numbers_are_long_and_wrap() -> None:
+def test_sums_of_integers_are_long_and_wrap() -> None:
     assert Bench("sum", TypeCode.INT).slide([2**31 - 1, 2**31 - 1], 2) == [2**31 - 1, 2**32 - 2]
     bench = Bench("sum", TypeCode.LONG)
     assert bench.slide([2**63 - 1, 1], 2) == [2**63 - 1, -(2**63)]
@@ -59,13 +59,13 @@ def test_avg_adds_up_in_double() -> None:
     assert Bench("avg", TypeCode.INT).slide([1, 2], 2) == [1.0, 1.5]
 
 
-def test_floats_are_widened_before_they_are_added() -> None:
+def test_floats_are_widened_before_the_addition() -> None:
     assert Bench("sum", TypeCode.FLOAT).add(1.1) == 1.100000023841858
     assert Bench("avg", TypeCode.FLOAT).add(1.1) == 1.100000023841858
 
 
 @pytest.mark.parametrize("name", ["sum", "avg"])
-def test_what_rounding_left_stays_until_a_reset(name: str) -> None:
+def test_a_rounding_error_remains_until_a_reset(name: str) -> None:
     bench = Bench(name, TypeCode.DOUBLE)
     residue = 0.1 + 0.2 - 0.1 - 0.2
     assert residue != 0
@@ -80,7 +80,7 @@ def test_what_rounding_left_stays_until_a_reset(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sum", "avg", "count"])
-def test_slots_are_apart(name: str) -> None:
+def test_groups_have_separate_state(name: str) -> None:
     bench = Bench(name, TypeCode.INT)
     expected: dict[int, Any] = {}
     for slot in (7, 3, 1000):
@@ -93,7 +93,7 @@ def test_slots_are_apart(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sum", "avg", "count"])
-def test_a_slot_used_again_is_empty(name: str) -> None:
+def test_a_reused_group_is_empty(name: str) -> None:
     bench = Bench(name, TypeCode.INT)
     bench.add(5)
     assert not bench.aggregator.empty()
@@ -105,7 +105,7 @@ def test_a_slot_used_again_is_empty(name: str) -> None:
     assert bench.add(5) == {"sum": 5, "avg": 5.0, "count": 1}[name]
 
 
-def test_a_slot_that_was_never_opened_is_refused() -> None:
+def test_a_group_that_was_never_opened_is_refused() -> None:
     with pytest.raises(IndexError, match="slot 9 has not been opened"):
         Bench("sum", TypeCode.INT).add(1, 9)
 

@@ -46,7 +46,7 @@ def collect(rows: list[tuple[Any, ...]], layout: Layout = ALL) -> EventBatch:
 
 
 @pytest.mark.parametrize("rows", [[], ROWS, HOLES], ids=["empty", "rows", "nulls"])
-def test_rows_come_out_as_they_went_in(rows: list[Any]) -> None:
+def test_rows_are_returned_unchanged(rows: list[Any]) -> None:
     batch = collect(rows)
     assert len(batch) == len(rows)
     assert list(batch) == rows
@@ -97,13 +97,13 @@ def test_a_row_that_does_not_fit_is_not_collected() -> None:
     assert list(builder.take_batch()) == [ROWS[0]]
 
 
-def test_batches_are_made_by_the_engine_alone() -> None:
+def test_only_the_engine_can_create_batches() -> None:
     with pytest.raises(TypeError, match="made by the engine"):
         EventBatch()
 
 
 @pytest.mark.parametrize("name", ["prize", 0, None, slice(None)])
-def test_a_column_that_is_not_there(name: Any) -> None:
+def test_an_unknown_column_is_an_error(name: Any) -> None:
     batch = collect([(1.0,)], Layout(("price",), (DOUBLE,)))
     for ask in (batch.__getitem__, batch.column):
         with pytest.raises(
@@ -214,13 +214,13 @@ def test_arrow_takes_a_batch(rows: list[Any]) -> None:
     assert pa.table(arrow).num_rows == len(rows)
 
 
-def test_numbers_are_lent_to_arrow() -> None:
+def test_numbers_are_exported_to_arrow_without_a_copy() -> None:
     batch = collect(ROWS)
     for name in ("i", "l", "f", "d"):
         assert pa.record_batch(batch)[name].buffers()[1].address == batch[name].__array_interface__["data"][0]
 
 
-def test_arrow_data_outlives_the_batch_and_its_siblings() -> None:
+def test_arrow_data_outlives_the_batch_and_its_other_columns() -> None:
     batch = collect(HOLES * 100)
     before = sys.getrefcount(batch)
     arrow = pa.record_batch(batch)
@@ -233,7 +233,7 @@ def test_arrow_data_outlives_the_batch_and_its_siblings() -> None:
     assert (column.to_pylist(), strings.to_pylist(), len(others)) == (want, texts, 5)
 
 
-def test_arrow_gives_the_batch_back() -> None:
+def test_arrow_releases_the_batch() -> None:
     batch = collect(HOLES)
     before = sys.getrefcount(batch)
     for _ in range(50):
@@ -246,7 +246,7 @@ def test_arrow_gives_the_batch_back() -> None:
     assert sys.getrefcount(batch) == before
 
 
-def test_arrow_may_let_go_in_another_thread() -> None:
+def test_arrow_can_release_the_batch_in_another_thread() -> None:
     batch = collect(HOLES)
     before = sys.getrefcount(batch)
     held = [pa.record_batch(batch)]
@@ -256,7 +256,7 @@ def test_arrow_may_let_go_in_another_thread() -> None:
     assert sys.getrefcount(batch) == before
 
 
-def test_objects_are_refused_by_arrow_alone() -> None:
+def test_only_arrow_refuses_objects() -> None:
     batch = collect([(1, {1})], Layout(("i", "tags"), (INT, OBJECT)))
     for export in (batch.__arrow_c_array__, batch.__arrow_c_schema__):
         with pytest.raises(TypeError, match="column 'tags' holds Python objects"):
@@ -265,7 +265,7 @@ def test_objects_are_refused_by_arrow_alone() -> None:
     assert batch["i"].tolist() == [1]
 
 
-def test_half_a_surrogate_is_named() -> None:
+def test_a_lone_surrogate_is_named_in_the_error() -> None:
     batch = collect([("ok",), ("\ud800",)], Layout(("s",), (STRING,)))
     with pytest.raises(ValueError, match=r"^row 1: column 's' can't be written as UTF-8") as caught:
         batch.__arrow_c_array__()
@@ -289,7 +289,7 @@ ANY_ROW = st.tuples(
 
 
 @given(st.lists(ANY_ROW, max_size=40))
-def test_any_rows_go_round(rows: list[Any]) -> None:
+def test_any_rows_are_returned_unchanged(rows: list[Any]) -> None:
     def same(values: list[Any], other: list[Any]) -> bool:
         return [
             tuple(None if v is None else np.float32(v) if i == 3 else v for i, v in enumerate(row)) for row in values
@@ -309,7 +309,7 @@ def test_any_rows_go_round(rows: list[Any]) -> None:
         assert columns.timestamp_list() == batch.timestamps.tolist()
 
 
-def test_objects_go_from_batch_to_batch() -> None:
+def test_objects_are_passed_from_batch_to_batch() -> None:
     layout = Layout(("o", "s"), (OBJECT, STRING))
     rows = [({1}, "a"), (None, None), ([1, 2], "b")]
     assert read_columns(collect(rows, layout), layout, None).to_rows() == rows
@@ -339,7 +339,7 @@ def test_objects_are_owned_once_per_row() -> None:
     assert sys.getrefcount(text) == before
 
 
-def test_nothing_is_left_behind() -> None:
+def test_all_memory_is_released() -> None:
     blocks = []
     for _ in range(8):
         for _ in range(20):
@@ -354,7 +354,7 @@ def test_nothing_is_left_behind() -> None:
     assert max(blocks[4:]) - min(blocks[4:]) < 100
 
 
-def test_large_blocks_are_used_again_up_to_a_bound() -> None:
+def test_large_blocks_are_reused_up_to_a_limit() -> None:
     drop_kept_blocks()
     assert kept_blocks() == (0, 0)
     collect(ROWS * 10_000)
@@ -408,7 +408,7 @@ def test_html_shows_the_first_events() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 100])
-def test_a_builder_that_gets_no_memory_for_a_batch_holds_what_it_held(n: int) -> None:
+def test_a_failed_allocation_of_a_batch_keeps_the_collected_rows(n: int) -> None:
     def prepare() -> BatchBuilder:
         drop_kept_blocks()
         builder = BatchBuilder(ALL)
@@ -426,7 +426,7 @@ def test_a_builder_that_gets_no_memory_for_a_batch_holds_what_it_held(n: int) ->
     assert each_allocation_failing(prepare, BatchBuilder.take_batch, check) >= 2
 
 
-def test_a_row_that_gets_no_memory_is_not_collected_and_the_next_one_is() -> None:
+def test_a_failed_allocation_loses_only_its_row() -> None:
     def prepare() -> BatchBuilder:
         drop_kept_blocks()
         builder = BatchBuilder(ALL)

@@ -89,7 +89,7 @@ def test_the_row_number_counts_through_chunks() -> None:
         read(chunks, INT)
 
 
-def test_what_lies_under_a_null_is_not_looked_at() -> None:
+def test_the_value_under_a_null_is_ignored() -> None:
     array = np.ma.MaskedArray([1, 2**40, 3], mask=[False, True, False])
     assert read(array, INT) == [1, None, 3]
     values = pa.py_buffer(np.array([1.0, 1e300, 2.0]).tobytes())
@@ -121,7 +121,7 @@ def test_every_half_float() -> None:
     np.testing.assert_array_equal(read(pa.array(halves), DOUBLE), halves.astype("float64"))
 
 
-def test_a_double_beyond_float_is_named() -> None:
+def test_a_double_out_of_range_of_float_is_named() -> None:
     for values in (np.array([1.0, 1e39]), pa.array([1.0, 1e39]), [1.0, 1e39]):
         with pytest.raises(ValueError, match=r"row 1: attribute 'x' \(float\) can't take 1e\+39: it is out of range"):
             read(values, FLOAT)
@@ -165,12 +165,12 @@ def test_a_double_beyond_float_is_named() -> None:
     ],
     ids=str,
 )
-def test_types_are_those_of_a_single_row(values: Any, code: int) -> None:
+def test_types_are_accepted_as_for_a_single_row(values: Any, code: int) -> None:
     with pytest.raises(ValueError, match=r"'x'.*can't take"):
         read(values, code)
 
 
-def test_an_error_of_type_says_what_to_do() -> None:
+def test_a_type_error_suggests_a_conversion() -> None:
     with pytest.raises(
         ValueError, match=r"^column 'x' is float64, attribute 'x' \(long\) can't take it: cast it to an integer"
     ):
@@ -199,7 +199,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 @pytest.mark.parametrize("code", range(7))
-def test_columns_that_no_attribute_takes(what: str, code: int) -> None:
+def test_columns_of_unsupported_types_are_refused(what: str, code: int) -> None:
     with pytest.raises(ValueError, match=f"column 'x'.*({what}|no attribute can take|dimensions)"):
         read(REFUSED[what], code)
 
@@ -224,7 +224,7 @@ def test_bits_at_every_offset(offset: int, length: int) -> None:
 
 
 @pytest.mark.parametrize("code", [INT, LONG, FLOAT, DOUBLE])
-def test_values_may_lie_at_any_address(code: int) -> None:
+def test_values_may_be_at_any_address(code: int) -> None:
     kind = {INT: "i4", LONG: "i8", FLOAT: "f4", DOUBLE: "f8"}[code]
     shifted = np.frombuffer(b"." + np.arange(9, dtype=kind).tobytes(), dtype=np.uint8)[1:].view(kind)
     assert not shifted.flags.aligned
@@ -233,7 +233,7 @@ def test_values_may_lie_at_any_address(code: int) -> None:
     assert read(pa.Array.from_buffers(pa.from_numpy_dtype(kind), 9, [None, buffer]), code) == list(range(9))
 
 
-def test_a_long_dictionary_of_bools_has_room_for_each_row():
+def test_a_long_dictionary_of_bools_has_a_cell_for_each_row():
     values = [True, False, None] * 30_000  # longer than the memory after it
     assert read(pa.array(values).dictionary_encode(), BOOL) == values
 
@@ -244,7 +244,7 @@ def test_bytes_as_bools() -> None:
     assert read([True, None, np.bool_(False)], BOOL) == [True, None, False]
 
 
-def test_objects_take_anything() -> None:
+def test_object_attributes_accept_any_value() -> None:
     values = [{1}, None, "x", 1.5, [1, [2]], float("nan")]
     assert read(values, OBJECT) == values
     array = np.empty(3, dtype=object)
@@ -257,7 +257,7 @@ def test_objects_take_anything() -> None:
 
 
 @pytest.mark.parametrize("code", range(7))
-def test_a_column_of_nulls_fits_everywhere(code: int) -> None:
+def test_a_column_of_nulls_fits_every_type(code: int) -> None:
     assert read(pa.nulls(3), code) == [None] * 3
     assert read([None, None], code) == [None, None]
     assert read(pa.DictionaryArray.from_arrays(pa.array([0, None]), pa.nulls(1)), code) == [None, None]
@@ -295,7 +295,7 @@ def test_missing_values_of_pandas_are_null() -> None:
     ],
     ids=lambda column: f"{type(column).__module__.split('.')[0]}-{getattr(column, 'dtype', '')}",
 )
-def test_nan_is_a_number_whoever_brings_it(column: Any, code: int) -> None:
+def test_nan_is_a_number_in_every_library(column: Any, code: int) -> None:
     (value,) = read(column, code)
     assert value != value
 
@@ -415,12 +415,12 @@ def test_bad_timestamps(timestamp: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("timestamp", [5, 5.0, b"ts", {"ts": 1}, object()])
-def test_what_timestamps_can_never_be(timestamp: Any) -> None:
+def test_values_that_are_not_timestamps_are_refused(timestamp: Any) -> None:
     with pytest.raises(TypeError, match="column 'timestamp' is a "):
         read_columns({"x": [1, 2]}, Layout(("x",), (INT,)), timestamp)
 
 
-def test_nulls_among_times_of_a_long_attribute() -> None:
+def test_nulls_among_times_become_null_in_a_long_attribute() -> None:
     assert read(pa.array([1, None, -1], pa.timestamp("s")), LONG) == [1000, None, -1000]
     assert read(np.array([1, "NaT"], "M8[s]"), LONG) == [1000, None]
     assert read(pd.Series(np.array([1, "NaT"], "M8[s]")).dt.tz_localize("UTC"), LONG) == [1000, None]

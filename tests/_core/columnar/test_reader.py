@@ -74,7 +74,7 @@ def test_a_table_without_rows_or_chunks_has_types() -> None:
     assert read_columns({"x": np.array([])}, Layout(("x",), (STRING,)), None).to_rows() == []
 
 
-def test_columns_are_found_by_name_and_others_left_alone() -> None:
+def test_columns_are_matched_by_name_and_others_are_ignored() -> None:
     data = {"b": [1, 2], "rubbish": object(), "a": ["x", "y"]}
     assert read_columns(data, Layout(("a", "b"), (STRING, INT)), None).to_rows() == [("x", 1), ("y", 2)]
 
@@ -113,7 +113,7 @@ def test_columns_of_unequal_length() -> None:
         read_columns({"a": [1, 2], "b": [1]}, Layout(("a", "b"), (INT, INT)), None)
 
 
-def test_columns_of_one_name() -> None:
+def test_duplicate_column_names_are_refused() -> None:
     twice = pa.table([[1], [2], [3]], names=["x", "x", "y"])
     with pytest.raises(ValueError, match="2 columns named 'x'"):
         read_columns(twice, Layout(("x",), (INT,)), None)
@@ -126,19 +126,19 @@ def test_columns_of_one_name() -> None:
 @pytest.mark.parametrize(
     "data", [None, 5, "x", [1, 2], [(1, 2)], {1, 2}, np.array([1]), pd.Series([1], name="x")], ids=repr
 )
-def test_what_is_not_a_table(data: Any) -> None:
+def test_other_objects_are_refused_as_tables(data: Any) -> None:
     with pytest.raises(TypeError, match="a table is needed"):
         read_columns(data, Layout(("x",), (INT,)), None)
 
 
-def test_a_lazy_frame_is_to_be_computed_first() -> None:
+def test_a_lazy_frame_is_refused_with_a_hint_to_compute_it() -> None:
     polars = pytest.importorskip("polars")
     with pytest.raises(TypeError, match=r"not LazyFrame, which has not been computed: send its \.collect\(\)"):
         read_columns(polars.LazyFrame({"x": [1]}), Layout(("x",), (INT,)), None)
 
 
 @pytest.mark.parametrize("values", [5, "abc", b"abc", None, {"a": 1}, object()])
-def test_what_is_not_a_column(values: Any) -> None:
+def test_other_objects_are_refused_as_columns(values: Any) -> None:
     with pytest.raises(TypeError, match=f"column 'x' is a {type(values).__name__}, not an array or a list"):
         read(values, INT)
 
@@ -167,7 +167,7 @@ def test_a_failing_stream() -> None:
         read_columns(reader, Layout(("x",), (LONG,)), None)
 
 
-def test_capsules_that_were_used_up() -> None:
+def test_used_capsules_are_refused() -> None:
     class Once:
         def __init__(self, data: Any) -> None:
             self.capsules = data.__arrow_c_array__()
@@ -212,7 +212,7 @@ def test_strings_are_owned_while_the_columns_live() -> None:
     assert sys.getrefcount(text) == before
 
 
-def test_a_refused_table_leaves_nothing_behind() -> None:
+def test_a_refused_table_is_released() -> None:
     text = repr(object())  # a text without other references
     before = sys.getrefcount(text)
     layout = Layout(("x", "y"), (STRING, INT))
@@ -283,7 +283,7 @@ def test_pandas_without_pyarrow() -> None:
     assert done.stdout.strip() == "[('a', 'x', 1, 'u', 1.5, True, 1000), (None, 'y', None, None, None, None, 2000)]"
 
 
-def test_numpy_columns_are_read_where_they_lie() -> None:
+def test_numpy_columns_are_read_without_a_copy() -> None:
     values = np.arange(5)
     columns = read_columns({"x": values}, Layout(("x",), (LONG,)), values)
     values[0] = 77

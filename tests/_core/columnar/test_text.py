@@ -114,7 +114,7 @@ def test_any_texts(values: list[str | None], offset: int, name: str) -> None:
     assert read(array.slice(min(offset, len(values))), STRING) == values[offset:]
 
 
-def test_what_is_not_utf8_is_named() -> None:
+def test_invalid_utf8_is_named() -> None:
     offsets = pa.py_buffer(np.array([0, 1, 3], np.int32).tobytes())
     bad = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
     with pytest.raises(ValueError, match=r"^row 1: column 'x' holds what is not UTF-8") as caught:
@@ -122,7 +122,7 @@ def test_what_is_not_utf8_is_named() -> None:
     assert type(caught.value) is ValueError
 
 
-def test_torn_arrays_are_refused() -> None:
+def test_truncated_arrays_are_refused() -> None:
     outside = pa.DictionaryArray.from_arrays(pa.array([0, 5]), ["a"], safe=False)
     with pytest.raises(ValueError, match=r"^row 1: column 'x' is torn"):
         read(outside, STRING)

@@ -66,7 +66,7 @@ def test_division_truncates_toward_zero_and_the_remainder_follows_the_dividend(
 
 @pytest.mark.parametrize("constants", KINDS)
 @pytest.mark.parametrize("type_", [FLOAT, DOUBLE])
-def test_the_remainder_of_reals_follows_the_dividend(type_: int, constants: tuple[int, ...]) -> None:
+def test_the_remainder_of_floating_point_numbers_follows_the_dividend(type_: int, constants: tuple[int, ...]) -> None:
     assert compute("%", type_, -7.5, 2.0, constants) == -1.5
     assert compute("%", type_, 7.5, -2.0, constants) == 1.5
 
@@ -87,7 +87,7 @@ def test_division_by_negative_zero_is_null() -> None:
 @pytest.mark.parametrize("constants", KINDS)
 @pytest.mark.parametrize("symbol", ["+", "-", "*", "/", "%"])
 @pytest.mark.parametrize("type_", NUMERIC, ids=NAMES.get)
-def test_null_in_null_out(symbol: str, type_: int, constants: tuple[int, ...]) -> None:
+def test_arithmetic_with_null_is_null(symbol: str, type_: int, constants: tuple[int, ...]) -> None:
     assert compute(symbol, type_, None, 3, constants) is None
     assert compute(symbol, type_, 3, None, constants) is None
     assert compute(symbol, type_, None, None, constants) is None
@@ -97,7 +97,7 @@ def test_a_null_constant_makes_null() -> None:
     assert apply(lambda a, b: make_arithmetic("+", a, b), (INT, 1), (INT, None), constants=(1,)) is None
 
 
-def test_overflow_of_reals_is_infinite() -> None:
+def test_overflow_of_floating_point_numbers_is_infinite() -> None:
     assert compute("*", DOUBLE, 1e308, 10.0) == math.inf
     assert compute("*", FLOAT, -3e38, 10.0) == -math.inf
 

@@ -285,7 +285,7 @@ def test_from_text_to_a_real(type_: int, text: str, expected: float | None) -> N
         ("7.006492321624086e-46", 1.401298464324817e-45),
     ],
 )
-def test_from_text_to_a_float_is_rounded_once(text: str, expected: float) -> None:
+def test_a_text_is_rounded_to_float_once(text: str, expected: float) -> None:
     check(STRING, text, FLOAT, expected)
 
 
@@ -309,13 +309,13 @@ def test_from_text_to_a_bool(text: str, expected: bool) -> None:
     check(STRING, text, BOOL, expected)
 
 
-def test_text_stays_as_it_is() -> None:
+def test_a_text_is_unchanged() -> None:
     check(STRING, "  IBM\n", STRING, "  IBM\n")
 
 
 @pytest.mark.parametrize("target", TYPES, ids=NAMES.get)
 @pytest.mark.parametrize("source", [*TYPES, OBJECT], ids=NAMES.get)
-def test_null_stays_null_but_a_bool_becomes_false(source: int, target: int) -> None:
+def test_null_remains_null_but_becomes_false_as_a_bool(source: int, target: int) -> None:
     if source == OBJECT and target != STRING:
         return
     assert apply(lambda a: make_convert(a, target), (source, None)) is (False if target == BOOL else None)

@@ -65,7 +65,7 @@ def watched(seen: list[Any], type_: int) -> Any:
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=NAMES.get)
-def test_coalesce_takes_the_first_that_is_not_null(type_: int) -> None:
+def test_coalesce_returns_the_first_value_that_is_not_null(type_: int) -> None:
     a, b = SAMPLES[type_]
 
     def coalesce(*values: Any) -> Any:
@@ -173,7 +173,7 @@ def test_instance_of_an_object(value: Any, name: str | None) -> None:
     assert found == ([name] if name else [])
 
 
-def test_instance_of_evaluates_its_argument_even_if_the_answer_is_known() -> None:
+def test_instance_of_evaluates_an_argument_of_known_type() -> None:
     seen: list[int] = []
     watch = watched(seen, INT)
     assert apply(lambda a: make_function("instanceOfString", (watch(a),), BOOL), (INT, 5)) is False
@@ -204,7 +204,7 @@ def test_maximum_of_longs_is_exact() -> None:
 
 @pytest.mark.parametrize("type_", [FLOAT, DOUBLE], ids=NAMES.get)
 @pytest.mark.parametrize("name", ["maximum", "minimum"])
-def test_nan_counts_only_among_nans(name: str, type_: int) -> None:
+def test_nan_is_ignored_unless_all_values_are_nan(name: str, type_: int) -> None:
     assert function(name, type_, (type_, math.nan), (type_, 1.0)) == 1.0
     assert function(name, type_, (type_, 1.0), (type_, math.nan)) == 1.0
     assert math.isnan(function(name, type_, (type_, math.nan), (type_, None)))
@@ -248,7 +248,7 @@ def test_a_cast_widens_int_to_long() -> None:
         (None, BOOL, False),
     ],
 )
-def test_a_cast_of_an_object_takes_what_it_holds(value: Any, type_: int, expected: Any) -> None:
+def test_a_cast_of_an_object_returns_a_value_of_the_type(value: Any, type_: int, expected: Any) -> None:
     found = function("cast", type_, (OBJECT, value), (STRING, NAMES[type_]))
     assert found == expected
     assert type(found) is type(expected)
@@ -306,12 +306,12 @@ def test_a_cast_reads_numbers_and_bools_in_texts(text: str, target: int, expecte
 
 
 @pytest.mark.parametrize(("text", "target"), [("1.5", INT), ("", DOUBLE), ("a", FLOAT), (str(LONG_MAX + 1), LONG)])
-def test_a_cast_of_a_text_that_holds_no_number_fails(text: str, target: int) -> None:
+def test_a_cast_of_an_invalid_text_fails(text: str, target: int) -> None:
     with pytest.raises(ValueError, match=re.escape(f"cast(..., '{NAMES[target]}') got {text!r}")):
         function("cast", target, (STRING, text), (STRING, NAMES[target]))
 
 
-def test_nothing_is_cast_to_an_object() -> None:
+def test_a_cast_to_object_is_refused() -> None:
     with pytest.raises(TypeError, match="can't make an object"):
         function("cast", OBJECT, (STRING, None), (STRING, "object"))
 
@@ -391,7 +391,7 @@ def test_a_forked_process_makes_uuids_of_its_own() -> None:
     assert len(set(printed)) == 2
 
 
-def test_uuids_that_follow_from_a_seed_are_the_same_for_the_same_work() -> None:
+def test_uuids_with_a_seed_are_equal_for_equal_work() -> None:
     layout = Layout((), ())
     executor = make_function("UUID", (), STRING)
 
@@ -409,19 +409,19 @@ def test_uuids_that_follow_from_a_seed_are_the_same_for_the_same_work() -> None:
     assert made(None) != made(None)
 
 
-def test_current_time_is_the_apps_clock() -> None:
+def test_current_time_is_the_time_of_the_app() -> None:
     assert function("currentTimeMillis", LONG, clock=1234) == 1234
     assert function("currentTimeMillis", LONG) > 1_600_000_000_000
 
 
-def test_event_timestamp_is_that_of_the_event_at_hand() -> None:
+def test_event_timestamp_is_that_of_the_current_event() -> None:
     assert function("eventTimestamp", LONG, timestamp=42, clock=1234) == 42
 
 
 # --- evaluation from Python
 
 
-def test_every_built_in_function_is_there() -> None:
+def test_every_declared_function_has_an_implementation() -> None:
     from siddhi.library.functions import FUNCTIONS as DECLARED
 
     assert {each.native for each in DECLARED} == set(FUNCTIONS)
@@ -466,7 +466,7 @@ def test_a_result_lives_until_the_next_evaluation() -> None:
     assert made[1]() is None
 
 
-def test_an_executor_that_holds_itself_is_collected() -> None:
+def test_an_executor_that_references_itself_is_collected() -> None:
     layout = Layout((), ())
     box: list[Any] = []
     executor = make_python_function(partial(list, box), (), OBJECT, "f")
@@ -481,7 +481,7 @@ def test_an_executor_that_holds_itself_is_collected() -> None:
 
 
 @pytest.mark.parametrize("name", ["coalesce", "default"])
-def test_arguments_and_results_are_neither_lost_nor_leaked(name: str) -> None:
+def test_function_calls_do_not_leak_references(name: str) -> None:
     layout = Layout(("a",), (STRING,))
     text = "some text without other references"
     executor = make_function(name, (make_variable(layout, 0), make_constant("other", STRING)), STRING)

@@ -32,7 +32,7 @@ def test_not_of_null_is_true() -> None:
 
 
 @pytest.mark.parametrize(("make", "stops_at"), [(make_and, False), (make_or, True)])
-def test_the_right_side_is_evaluated_only_where_it_matters(make: Any, stops_at: bool) -> None:
+def test_the_right_side_is_evaluated_only_if_it_decides(make: Any, stops_at: bool) -> None:
     seen: list[bool] = []
 
     def build(a: Any, b: Any) -> Any:

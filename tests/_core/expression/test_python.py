@@ -48,7 +48,7 @@ def test_arguments_come_as_python_values() -> None:
     assert [type(value) for value in seen[0]] == [str, int, int, float, float, bool, list]
 
 
-def test_null_comes_as_none() -> None:
+def test_null_is_passed_as_none() -> None:
     seen: list[tuple[Any, ...]] = []
     apply(
         lambda *a: make_python_function(lambda *values: seen.append(values), a, INT, "f"),
@@ -65,7 +65,7 @@ def test_results_are_unboxed(type_: int, value: Any) -> None:
 
 
 @pytest.mark.parametrize("type_", NAMES, ids=NAMES.get)
-def test_none_is_null_and_a_bool_is_false(type_: int) -> None:
+def test_none_becomes_null_and_as_a_bool_false(type_: int) -> None:
     assert returning(None, type_) is (False if type_ == BOOL else None)
 
 
@@ -85,7 +85,7 @@ def test_none_is_null_and_a_bool_is_false(type_: int) -> None:
         ("anything", OBJECT, "anything"),
     ],
 )
-def test_numbers_of_other_kinds_are_taken(value: Any, type_: int, expected: Any) -> None:
+def test_other_numeric_types_are_accepted(value: Any, type_: int, expected: Any) -> None:
     found = returning(value, type_)
     assert found == expected
     assert type(found) is type(expected)
@@ -126,7 +126,7 @@ def test_a_failure_names_the_function_and_keeps_its_cause() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_an_interrupt_passes_untouched() -> None:
+def test_an_interrupt_is_not_wrapped() -> None:
     def stop() -> int:
         raise KeyboardInterrupt
 
@@ -134,7 +134,7 @@ def test_an_interrupt_passes_untouched() -> None:
         apply(lambda: make_python_function(stop, (), INT, "f"))
 
 
-def test_a_failing_argument_is_not_blamed_on_the_function() -> None:
+def test_a_failure_of_an_argument_is_not_the_failure_of_the_function() -> None:
     def inner() -> int:
         raise ValueError("inner")
 
@@ -152,6 +152,6 @@ def test_the_description_names_the_function() -> None:
 
 
 @pytest.mark.parametrize("type_", [INT, LONG])
-def test_a_float_is_no_constant_of_a_whole_number(type_):
+def test_a_float_is_refused_as_a_constant_of_an_integer_type(type_):
     with pytest.raises(TypeError, match="float"):
         make_constant(1.5, type_)

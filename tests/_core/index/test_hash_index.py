@@ -99,7 +99,7 @@ TestKeyMapMachine = KeyMapMachine.TestCase
 
 
 @pytest.mark.parametrize("code", [TypeCode.STRING, TypeCode.INT, TypeCode.LONG, TypeCode.DOUBLE, TypeCode.OBJECT])
-def test_many_keys_come_and_go(code: TypeCode) -> None:
+def test_many_keys_are_added_and_removed(code: TypeCode) -> None:
     make = {TypeCode.STRING: str, TypeCode.DOUBLE: float, TypeCode.OBJECT: lambda i: (i,)}.get(code, int)
     keys = KeyMap([code])
     assert [keys.add((make(i),)) for i in range(20_000)] == [(i, True) for i in range(20_000)]
@@ -111,7 +111,7 @@ def test_many_keys_come_and_go(code: TypeCode) -> None:
     assert len(keys) == 20_000
 
 
-def test_slots_of_keys_that_have_all_gone_are_not_saved() -> None:
+def test_removed_keys_are_not_saved() -> None:
     keys = KeyMap([TypeCode.STRING, TypeCode.OBJECT])
     empty = keys.save()
     for i in range(2_000):
@@ -122,13 +122,13 @@ def test_slots_of_keys_that_have_all_gone_are_not_saved() -> None:
     assert keys.add(("again", 1)) == (0, True)
 
 
-def test_null_is_not_the_string_null_nor_zero() -> None:
+def test_null_differs_from_the_string_null_and_from_zero() -> None:
     keys = KeyMap([TypeCode.STRING, TypeCode.LONG])
     assert len({keys.add(key)[0] for key in [("null", 0), (None, 0), ("null", None), (None, None), ("", 0)]}) == 5
     assert keys.items()[1] == (None, 0)
 
 
-def test_a_string_is_found_by_its_content_whatever_class_it_has() -> None:
+def test_a_string_is_found_by_content_also_if_of_a_subclass() -> None:
     class Name(str):
         __slots__ = ()
 
@@ -145,7 +145,7 @@ def test_a_string_is_found_by_its_content_whatever_class_it_has() -> None:
     assert type(keys.items()[0][0]) is str
 
 
-def test_keys_own_their_objects_and_give_them_up() -> None:
+def test_keys_retain_and_release_their_objects() -> None:
     one, other = ("a",), ("b",)
     before = sys.getrefcount(one), sys.getrefcount(other)
     keys = KeyMap([TypeCode.OBJECT])
@@ -163,7 +163,7 @@ def test_keys_own_their_objects_and_give_them_up() -> None:
     assert sys.getrefcount(one) == before[0]
 
 
-def test_strings_are_given_up() -> None:
+def test_strings_are_released() -> None:
     text = str(bytes([115, 111]), "ascii")
     before = sys.getrefcount(text)
     keys = KeyMap([TypeCode.STRING, TypeCode.STRING])
@@ -191,7 +191,7 @@ class Awkward:
         return self is other
 
 
-def test_what_fails_in_a_comparison_reaches_the_caller_and_nothing_is_added() -> None:
+def test_a_failed_comparison_is_raised_and_adds_nothing() -> None:
     keys = KeyMap([TypeCode.OBJECT])
     keys.add((Awkward(),))
 
@@ -203,7 +203,7 @@ def test_what_fails_in_a_comparison_reaches_the_caller_and_nothing_is_added() ->
     assert len(keys) == 1
 
 
-def test_a_comparison_that_empties_the_map_is_noticed() -> None:
+def test_a_comparison_that_clears_the_map_is_detected() -> None:
     keys = KeyMap([TypeCode.OBJECT])
     keys.add((Awkward(),))
     with pytest.raises(RuntimeError, match="changed while they were compared"):
@@ -211,7 +211,7 @@ def test_a_comparison_that_empties_the_map_is_noticed() -> None:
     assert len(keys) == 0
 
 
-def test_an_unhashable_object_is_a_key_by_its_content_or_else_by_itself() -> None:
+def test_an_unhashable_object_is_a_key_by_content_or_else_by_identity() -> None:
     class Itself:
         __hash__ = None  # type: ignore[assignment]
 
@@ -228,7 +228,7 @@ def test_an_unhashable_object_is_a_key_by_its_content_or_else_by_itself() -> Non
 
 
 @pytest.mark.parametrize("width", [0, 65])
-def test_the_width_of_a_key_has_bounds(width: int) -> None:
+def test_the_number_of_key_attributes_is_limited(width: int) -> None:
     with pytest.raises(ValueError, match="1 to 64 parts"):
         KeyMap([TypeCode.INT] * width)
 

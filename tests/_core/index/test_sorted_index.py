@@ -1,4 +1,4 @@
-"""Sorted slots: what was put is found in order, whatever the blocks do."""
+"""Sorted index: entries are found in order, however the blocks are split and merged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def everything(slots: SortedKeys) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("keys", [range(2000), range(2000, 0, -1), random.Random(1).sample(range(10**6), 2000)])
-def test_keys_come_out_in_order_whatever_order_they_came_in(keys: list[int]) -> None:
+def test_keys_are_returned_in_order_whatever_order_they_were_added_in(keys: list[int]) -> None:
     slots = SortedKeys()
     for slot, key in enumerate(keys):
         slots.put(key, slot)
@@ -26,7 +26,7 @@ def test_keys_come_out_in_order_whatever_order_they_came_in(keys: list[int]) -> 
     assert everything(slots) == sorted((key, slot) for slot, key in enumerate(keys))
 
 
-def test_the_first_and_the_last_number_are_keys_too() -> None:
+def test_the_smallest_and_largest_numbers_are_valid_keys() -> None:
     slots = SortedKeys()
     slots.put(LAST, 1)
     slots.put(0, 2)
@@ -34,7 +34,7 @@ def test_the_first_and_the_last_number_are_keys_too() -> None:
     assert slots.between(0, LAST, behind_low=True, with_high=False) == []
 
 
-def test_nothing_is_left_after_everything_was_discarded() -> None:
+def test_the_index_is_empty_after_all_entries_were_removed() -> None:
     slots = SortedKeys()
     for key in range(1000):
         slots.put(key, key)
@@ -46,7 +46,7 @@ def test_nothing_is_left_after_everything_was_discarded() -> None:
     assert everything(slots) == [(5, 6)]
 
 
-def test_a_key_that_is_absent_cannot_be_discarded() -> None:
+def test_removing_an_absent_key_is_an_error() -> None:
     slots = SortedKeys()
     with pytest.raises(KeyError):
         slots.discard(1)
@@ -63,7 +63,7 @@ def test_a_key_that_is_absent_cannot_be_discarded() -> None:
     st.booleans(),
     st.integers(1, 1000),
 )
-def test_ranges_are_those_of_a_sorted_dict(
+def test_ranges_equal_those_of_a_sorted_dict(
     changes: list[tuple[bool, int]], low: int, high: int, behind_low: bool, with_high: bool, spread: int
 ) -> None:
     slots, twin = SortedKeys(), {}

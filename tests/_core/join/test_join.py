@@ -76,14 +76,14 @@ class Join:
 
 
 @pytest.mark.parametrize("indexed", [True, False])
-def test_matches_come_in_the_order_they_are_held(indexed: bool) -> None:
+def test_matches_are_in_the_order_of_insertion(indexed: bool) -> None:
     join = Join((3, 2), indexed=indexed)
     join.send(0, ("a", 1), ("b", 2), ("a", 1), ("a", 1))
     join.send(1, ("a", 1))
     assert join.rows == [("a", 1, "a", 1)] * 2
 
 
-def test_an_index_lets_go_of_what_left_the_window() -> None:
+def test_expired_events_are_removed_from_the_index() -> None:
     join = Join((2, 2), indexed=True)
     for number in range(100):
         join.send(0, (f"k{number % 7}", number), (None, number))
@@ -93,7 +93,7 @@ def test_an_index_lets_go_of_what_left_the_window() -> None:
     assert left.pool.alive == 2
 
 
-def test_null_keys_are_held_and_never_found() -> None:
+def test_null_keys_are_stored_and_never_match() -> None:
     join = Join((2, 2), indexed=True, outer=True)
     join.send(0, (None, 1))
     join.send(1, (None, 2))
@@ -101,11 +101,11 @@ def test_null_keys_are_held_and_never_found() -> None:
     assert len(join.sides[0].held) == 1
 
 
-def test_nothing_is_ever_found_where_nothing_is_held() -> None:
+def test_an_empty_window_has_no_matches() -> None:
     assert EmptySearchable(1).slot == 1
 
 
-def test_an_index_reads_one_of_two_slots() -> None:
+def test_an_index_reads_one_of_two_event_slots() -> None:
     side = Side(AppContext("test"), 0, 1)
     with pytest.raises(ValueError, match="slot 0 or 1"):
         EventIndex((side.variable(0),), 2, False)
@@ -113,7 +113,7 @@ def test_an_index_reads_one_of_two_slots() -> None:
         EventIndex((), 0, False)
 
 
-def test_a_window_without_content_cannot_be_searched() -> None:
+def test_a_window_that_keeps_no_events_cannot_be_searched() -> None:
     app = AppContext("test")
     window = Window(app, EventPool(Layout(["v"], [TypeCode.INT])))
     assert not window.is_searchable
@@ -121,7 +121,7 @@ def test_a_window_without_content_cannot_be_searched() -> None:
         WindowScan(window, 0)
 
 
-def test_a_stream_without_window_is_followed_by_nothing() -> None:
+def test_a_stream_without_window_has_no_matches() -> None:
     app = AppContext("test")
     layout = Layout(["v"], [TypeCode.INT])
     source, target = StreamJunction(app, "S", layout), StreamJunction(app, "O", layout)
@@ -163,11 +163,11 @@ def told_by_batches(condition: str, steps: list[tuple[Any, ...]], restart: int |
 
 
 @pytest.mark.parametrize("restart", [1, 2])
-def test_batches_released_before_a_snapshot_are_found_after_it(restart: int) -> None:
+def test_batches_emitted_before_a_snapshot_are_found_after_it(restart: int) -> None:
     steps = [("S", "a", 1), ("S", "a", 2), ("R", "a")]
     assert told_by_batches("", steps, restart) == told_by_batches("", steps) == [1, 2]
 
 
-def test_a_batch_that_fails_does_not_release_those_before_it_again() -> None:
+def test_a_failed_batch_does_not_emit_earlier_batches_again() -> None:
     steps = [("R", "a"), ("S", "a", 1), ("S", "a", 2), ("S", "a", 3), ("S", "a", 4)]
     assert told_by_batches(" and f(a.v)", steps) == [1, 2, 4]

@@ -49,7 +49,7 @@ def test_counting(pattern: str, events: str, expected: str) -> None:
     assert run(f"from {pattern} select e1.x as xs, e2.x as y", events) == expected.split()
 
 
-def test_a_count_ends_with_the_event_of_one_of_the_next_two_places() -> None:
+def test_a_count_ends_with_an_event_of_one_of_the_next_two_states() -> None:
     # Those of `e3 or e4` are e4 and e3, in this order: e3 does not end e1.
     query = "from e1=A+, e2=A*, e3=A[x > 4] or e4=A select e1.x as x, e2.x as y, e3.x as z, e4.x as w"
     assert run(query, "A1 A8 A63 A2 A9 A5") == ["[1],[],8,-@1001", "[1,8],[],63,-@1002", "[1,8,63],[],-,2@1003"]
@@ -60,12 +60,12 @@ def test_a_count_ends_with_the_event_of_one_of_the_next_two_places() -> None:
     assert run(query, "A1 C2 A3 C4") == ["[1,3],4@1003"]
 
 
-def test_what_a_count_no_longer_collects_for_is_no_part_of_its_group() -> None:
+def test_events_that_a_count_no_longer_collects_are_not_in_its_group() -> None:
     query = "from every e1=A[x == 1]<1:3> -> e2=A -> e3=C within 1 sec select e1.x as x, e2.x as y, e3.x as z"
     assert run(query, "A1@1000 A5@1100 A7@1200 A1@2500 A5@2600 C9@2700") == ["[1],5,9@2700"]
 
 
-def test_collected_events_are_named_by_their_place() -> None:
+def test_collected_events_are_named_by_their_index() -> None:
     query = (
         "from e1=A<2:4> -> e2=B select e1[0].x as a, e1[3].x as b, e1[last].x as c, e1[last - 1].x as d, "
         "e1[last - 3].x as e, e2[0].x as f, e2[1].x as g, e1 is null as h, e1[3] is null as i, eventTimestamp(e1) as j"
@@ -103,7 +103,7 @@ HANDED_ON_AGAIN = [
 
 
 @pytest.mark.parametrize(("sequence", "events", "expected"), HANDED_ON_AGAIN)
-def test_what_a_count_hands_on_more_than_once_is_complete_once(sequence: str, events: str, expected: str) -> None:
+def test_a_count_that_passes_on_several_matches_completes_each_once(sequence: str, events: str, expected: str) -> None:
     runtime = started(f"from {sequence} select e0.x as run, e1.x as x, e2.x as y")
     rows: list[str] = []
     runtime.add_callback("O", lambda found: rows.extend(f"{written(e.data)}@{e.timestamp}" for e in found))
@@ -152,7 +152,7 @@ def test_absences(pattern: str, events: str, expected: str) -> None:
     assert run(f"from {pattern} select e1.x as x", events) == expected.split()
 
 
-def test_an_absence_may_be_one_of_many_in_a_sequence() -> None:
+def test_an_absence_can_be_one_of_several_in_a_sequence() -> None:
     query = "from every e1=A, not B and e2=C and e3=D select e1.x as a, e2.x as b, e3.x as c"
     events = "A1 D2 C4 A5 D6 C7 A8 D9 B1 C2 A3 C4 D5 A6 B7 C8 D9"
     assert run(query, events) == ["1,4,2@1002", "5,7,6@1005", "3,4,5@1012"]
@@ -160,7 +160,7 @@ def test_an_absence_may_be_one_of_many_in_a_sequence() -> None:
     assert run(query, "A1@1000 D2@1100 C4@1200 A5@4000 D6@4100 B1@4200 C7@4300 A9@6000") == ["1,4,2@2000"]
 
 
-def test_a_timer_of_a_match_that_is_gone_does_nothing_to_one_that_came_in() -> None:
+def test_the_timer_of_a_removed_match_does_not_affect_a_new_one() -> None:
     query = "from every e1=C, (e2=A or not A for 40 millisec), e3=A select e1.x as x, e2.x as y, e3.x as z"
     events = "C3@1030 A4@1050 A5@1050"
     assert run(query, events) == ["3,4,5@1050"]
@@ -175,7 +175,7 @@ def test_a_timer_of_a_match_that_is_gone_does_nothing_to_one_that_came_in() -> N
         ("e1=A -> every (e3=A<0:> -> e2=A) -> e4=A<0:> within 5 millisec", "1,2@1001 1,3@1004"),
     ],
 )
-def test_what_is_put_out_and_goes_on_gets_too_old(pattern: str, expected: str) -> None:
+def test_an_emitted_match_that_continues_can_expire(pattern: str, expected: str) -> None:
     assert (
         run(f"from {pattern} select e1.x as x, e2.x as y", "A1@1000 A2@1001 A3@1004 A4@1006 A5@1008")
         == expected.split()
@@ -197,7 +197,7 @@ def test_sequences(sequence: str, events: str, expected: str) -> None:
     assert run(f"from {sequence} select e1.x as x, e2.x as y", events) == expected.split()
 
 
-def test_a_peak_is_a_run_up_and_one_down() -> None:
+def test_a_peak_is_a_rise_and_a_fall() -> None:
     query = (
         "from every e1=A, e2=A[(e2[last].x is null and x >= e1.x) or (not (e2[last].x is null) and x >= e2[last].x)]+, "
         "e3=A[x < e2[last].x] select e1.x as low, e2.x as run, e3.x as end"
@@ -210,7 +210,7 @@ def test_aggregates_and_groups_run_over_matches() -> None:
     assert run(query, "A1 A1 A2 B10 A1 B5") == ["1,20,2@1003", "1,25,3@1005"]
 
 
-def test_matches_of_a_stream_with_one_state_are_chunks_of_their_own() -> None:
+def test_matches_of_a_stateless_pattern_are_separate_chunks() -> None:
     for query, sizes in (
         ("from every e1=A -> e2=B select e1.x as x", [1, 1]),
         ("from every e1=A -> e2=A[x == 9] select e1.x as x", [2]),
@@ -223,7 +223,7 @@ def test_matches_of_a_stream_with_one_state_are_chunks_of_their_own() -> None:
         assert calls == sizes
 
 
-def test_a_chunk_of_events_is_taken_before_its_matches_come_out() -> None:
+def test_a_chunk_of_events_is_processed_before_its_matches_are_emitted() -> None:
     runtime = started("from every e1=A -> e2=A[x > e1.x] select e1.x as x, e2.x as y")
     chunks: list[list[tuple[object, ...]]] = []
     runtime.add_callback("O", lambda found: chunks.append([event.data for event in found]))
@@ -232,7 +232,7 @@ def test_a_chunk_of_events_is_taken_before_its_matches_come_out() -> None:
     assert chunks == [[(1, 2)], [(2, 3)], [(3, 5), (1, 5)]]
 
 
-def test_each_partition_key_has_matches_of_its_own() -> None:
+def test_each_partition_key_has_its_own_matches() -> None:
     app = (
         "@app:playback define stream S (k string, v int); define stream R (k string, w int);"
         "partition with (k of S, k of R) begin from every e1=S -> e2=R[w == e1.v] within 1 sec "
@@ -302,7 +302,7 @@ def test_states_of_every_kind_find_their_partial_match_by_key(pattern: str, even
 
 
 @pytest.mark.parametrize(("pattern", "events"), [(pattern, events) for pattern, events, _ in KEYED])
-def test_what_is_found_by_key_is_given_back(pattern: str, events: str) -> None:
+def test_partial_matches_found_by_key_are_released(pattern: str, events: str) -> None:
     runtime = started(f"from {pattern} within 10 sec select e1.x as x")
     send(runtime, events)
     at_work = pattern_of(runtime)
@@ -314,7 +314,7 @@ def test_what_is_found_by_key_is_given_back(pattern: str, events: str) -> None:
     runtime.shutdown()
 
 
-def test_a_filter_that_fails_costs_its_event_only() -> None:
+def test_a_failed_filter_fails_only_its_event() -> None:
     app = (
         "@app:name('p') @app:playback define function odd[python] return bool "
         f"{{ if data[0] == 7: raise ValueError('seven')\nreturn data[0] % 2 == 1 }};{STREAMS}"
@@ -333,7 +333,7 @@ def test_a_filter_that_fails_costs_its_event_only() -> None:
     assert "seven" in failures[0]
 
 
-def test_what_is_put_out_may_come_back_in() -> None:
+def test_an_emitted_match_can_be_inserted_into_its_input() -> None:
     runtime = started("from every e1=A -> e2=A[x == e1.x + 1] select e1.x as x, e2.x as y")
     rows: list[tuple[object, ...]] = []
 
@@ -349,7 +349,7 @@ def test_what_is_put_out_may_come_back_in() -> None:
     assert rows == [(1, 2), (2, 3), (3, 4), (4, 5)]
 
 
-def test_expired_partial_matches_leave_nothing_behind() -> None:
+def test_expired_partial_matches_are_released() -> None:
     runtime = started("from every e1=A -> e2=B[x == e1.x] within 100 millisec select e1.x as x")
     pattern = pattern_of(runtime)
     handler = runtime.input_handler("A")
@@ -363,7 +363,7 @@ def test_expired_partial_matches_leave_nothing_behind() -> None:
     runtime.shutdown()
 
 
-def test_a_million_expired_partial_matches_leave_memory_where_it_was() -> None:
+def test_a_million_expired_partial_matches_do_not_grow_memory() -> None:
     runtime = started("from every e1=A -> e2=B[x == e1.x] within 100 millisec select e1.x as x")
     pattern = pattern_of(runtime)
     handler = runtime.input_handler("A")
@@ -376,7 +376,7 @@ def test_a_million_expired_partial_matches_leave_memory_where_it_was() -> None:
     runtime.shutdown()
 
 
-def test_keys_that_share_a_place_of_the_index_are_told_apart() -> None:
+def test_keys_that_share_an_index_bucket_are_distinguished() -> None:
     """A model of the index: random keys, few enough to meet again, that begin, wait for a while, are found and expire."""
     runtime = started("from every e1=A -> e2=B[x == e1.x] within 40 millisec select e1.x as x, e2.x as y")
     rows: list[tuple[int, ...]] = []
@@ -399,7 +399,7 @@ def test_keys_that_share_a_place_of_the_index_are_told_apart() -> None:
     assert len(rows) > 1_000
 
 
-def test_an_app_that_is_forgotten_gives_its_partial_matches_up() -> None:
+def test_a_collected_app_releases_its_partial_matches() -> None:
     app = f"{STREAMS}from every e1=A -> e2=B[x == e1.x] -> not C for 1 hour select e1.x as x insert into O;"
     for _ in range(20):
         runtime = SiddhiManager().create_siddhi_app_runtime(app)
@@ -449,7 +449,7 @@ def test_a_leading_absence_counts_from_the_start() -> None:
         ("every (e1=A<2:> -> e2=B)", "A1@1000 A2@1100 A3@2200 A4@2300 B9@2400", [([3, 4], 9)]),
     ],
 )
-def test_a_count_that_expires_behind_its_group_does_not_start_it_once_more(
+def test_an_expired_count_behind_its_group_does_not_start_it_again(
     query: str, events: str, expected: list[tuple[object, ...]]
 ) -> None:
     runtime = started(f"from {query} within 1 sec select e1.x as x, e2.x as y")
@@ -460,7 +460,7 @@ def test_a_count_that_expires_behind_its_group_does_not_start_it_once_more(
     assert rows == expected
 
 
-def test_expired_counts_do_not_pile_up() -> None:
+def test_expired_counts_do_not_accumulate() -> None:
     runtime = started("from every e1=A<2:> -> e2=B within 100 millisec select e1.x as x")
     handler = runtime.input_handler("A")
     for i in range(3000):

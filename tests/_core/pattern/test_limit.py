@@ -1,4 +1,4 @@
-"""Patterns at their limit: what is refused, and what goes."""
+"""Limits of partial matches: which events are refused, and which matches are dropped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_at_the_limit_an_event_is_refused() -> None:
     assert [(type(error), str(error)) for error in failures] == [(LimitExceededError, REFUSED)]
 
 
-def test_at_the_limit_the_oldest_may_go(caplog: pytest.LogCaptureFixture) -> None:
+def test_at_the_limit_the_oldest_match_can_be_dropped(caplog: pytest.LogCaptureFixture) -> None:
     info = "name='q', max.partial.matches='2', partial.matches.overflow='drop.oldest'"
     runtime = started("from every e1=A -> e2=B select e1.x as x", info=info)
     rows: list[tuple[object, ...]] = []
@@ -45,7 +45,7 @@ def test_at_the_limit_the_oldest_may_go(caplog: pytest.LogCaptureFixture) -> Non
     )
 
 
-def test_what_an_absence_begins_counts_as_well() -> None:
+def test_a_match_that_begins_with_an_absence_is_counted() -> None:
     query = "from every not A for 1 sec -> e1=B select e1.x as x"
     runtime = started(query, info="name='q', max.partial.matches='2'")
     failures: list[BaseException] = []
@@ -91,7 +91,7 @@ def test_a_group_refused_in_its_first_absence_begins_again(pattern: str) -> None
     ("query", "last", "expected"),
     [("every e1=A, e2=A", "e2", [(1, 2), (2, 3)]), ("every e1=A -> e2=B -> e3=A", "e3", [(1, 2), (2, 3)])],
 )
-def test_what_is_complete_makes_room_for_what_begins(
+def test_a_complete_match_makes_room_for_a_new_one(
     query: str, last: str, expected: list[tuple[int, int]], overflow: str
 ) -> None:
     info = f"name='q', max.partial.matches='1', partial.matches.overflow='{overflow}'"
@@ -136,7 +136,7 @@ def refusing(query: str, most: int) -> tuple[SiddhiAppRuntime, list[tuple[object
     return runtime, rows, failed
 
 
-def test_a_refused_event_of_a_chunk_leaves_the_others_alone() -> None:
+def test_a_refused_event_does_not_affect_the_others_of_its_chunk() -> None:
     runtime, rows, failed = refusing("every e1=A -> e2=A[x == e1.x + 1] select e1.x as x, e2.x as y", 2)
     runtime.input_handler("A").send_events([Event(1000 + i, (x,)) for i, x in enumerate((1, 5, 2, 9, 3, 6))])
     assert rows == [(1, 2), (2, 3), (5, 6)]
@@ -163,7 +163,7 @@ def test_a_refused_event_of_a_chunk_leaves_the_others_alone() -> None:
         ("every e1=A, e2=A, e3=B select e1.x as x, e2.x as y", 1, "A1 A2 B8", [], [2]),
     ],
 )
-def test_a_refused_event_has_not_come(
+def test_a_refused_event_has_no_effect(
     query: str, most: int, events: str, expected: list[tuple[object, ...]], refused: list[int]
 ) -> None:
     runtime, rows, failed = refusing(query, most)
@@ -173,7 +173,7 @@ def test_a_refused_event_has_not_come(
     runtime.shutdown()
 
 
-def test_the_limit_is_one_for_all_keys() -> None:
+def test_all_keys_share_the_limit() -> None:
     query = "@info(name='q', max.partial.matches='2') from every e1=A<1:2> -> e2=B select e1.x as xs insert into O;"
     app = f"@app:playback {STREAMS} partition with (x of A, x of B) begin {query} end;"
     runtime = SiddhiManager().create_siddhi_app_runtime(app)

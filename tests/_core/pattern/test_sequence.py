@@ -225,7 +225,7 @@ class Player:
 
 
 @pytest.mark.parametrize(("pattern", "events", "expected"), CASES)
-def test_absences_and_groups_follow_their_rules(pattern: str, events: str, expected: str) -> None:
+def test_absences_and_groups_follow_the_rules(pattern: str, events: str, expected: str) -> None:
     player = Player(pattern)
     for event in events.split():
         player.send(event)
@@ -233,7 +233,7 @@ def test_absences_and_groups_follow_their_rules(pattern: str, events: str, expec
 
 
 @pytest.mark.parametrize(("pattern", "events", "expected"), CASES)
-def test_an_interruption_between_any_two_events_changes_nothing(pattern: str, events: str, expected: str) -> None:
+def test_a_restore_between_any_two_events_changes_nothing(pattern: str, events: str, expected: str) -> None:
     player = Player(pattern)
     for event in events.split():
         player.send(event)
@@ -244,7 +244,7 @@ def test_an_interruption_between_any_two_events_changes_nothing(pattern: str, ev
 @pytest.mark.parametrize(
     ("pattern", "events", "expected"), [case for case in CASES if "e1=" in case[0] and not case[1].startswith("T")]
 )
-def test_each_partition_key_has_steps_of_its_own(pattern: str, events: str, expected: str) -> None:
+def test_each_partition_key_has_its_own_steps(pattern: str, events: str, expected: str) -> None:
     player = Player(pattern, partitioned=True)
     for event in events.split():
         player.send(event, keys="abc")
@@ -258,7 +258,7 @@ def test_each_partition_key_has_steps_of_its_own(pattern: str, events: str, expe
 @pytest.mark.parametrize("at", [None, 0, 1])
 @pytest.mark.parametrize("partitioned", [False, True])
 @pytest.mark.parametrize(("pattern", "events", "expected"), COUNT_OF_NONE)
-def test_behind_a_count_of_none_time_runs_from_the_first_instant(
+def test_the_time_after_an_empty_count_runs_from_the_start(
     pattern: str, events: str, expected: str, partitioned: bool, at: int | None
 ) -> None:
     player = Player(pattern, partitioned=partitioned, key="'a'")
@@ -278,7 +278,7 @@ def test_behind_a_count_of_none_time_runs_from_the_first_instant(
         "(e2=B or not C for 1 sec)",
     ],
 )
-def test_a_count_of_none_begins_again_when_only_time_has_passed(behind: str) -> None:
+def test_an_empty_count_starts_again_when_only_time_has_passed(behind: str) -> None:
     player = Player(f"every e1=A<0:2> -> {behind}")
     for event in ("T@1000", "T@2500", "T@4200"):
         player.send(event)
@@ -287,13 +287,13 @@ def test_a_count_of_none_begins_again_when_only_time_has_passed(behind: str) -> 
 
 
 @pytest.mark.parametrize("group", ["e2=B or e3=C", "e3=C or e2=B", "e2=B or e3=C or e4=D", "e4=D or e3=C or e2=B"])
-def test_a_count_ends_with_any_operand_of_the_group_behind_it(group: str) -> None:
+def test_a_count_ends_with_any_operand_of_the_next_group(group: str) -> None:
     rows = run(f"from e1=A<1:> -> ({group}) -> e5=D select e1.x as xs", "A1 B2 A3 D4")
     assert rows == ["[1]@1003"]
 
 
 @pytest.mark.parametrize("group", ["e2=A or e3=C[x < 3]", "e3=C[x < 3] or e2=A"])
-def test_a_sequence_that_may_begin_with_no_event_begins_anew_behind_either_operand(group: str) -> None:
+def test_an_optional_first_count_restarts_after_either_operand(group: str) -> None:
     query = f"from every e1=A<0:>, ({group}), e4=A within 8 milliseconds select e1[0].x as x, e2.x as y, e4.x as z"
     events = "C4@1007 A4@1014 A4@1015 B1@1018 A4@1019 B2@1020 A3@1023 A0@1026"
     assert run(query, events) == ["-,4,4@1015", "4,4,4@1019", "4,4,3@1023", "4,3,0@1026"]

@@ -1,4 +1,4 @@
-"""What ``#log`` writes, and where ``#pol2Cart`` lands."""
+"""The output of ``#log``, and the results of ``#pol2Cart``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_off_logs_nothing(caplog):
     assert caplog.records == []
 
 
-def test_log_behind_a_window_sees_what_expires(caplog):
+def test_log_after_a_window_logs_expired_events(caplog):
     app = f"{STREAM} from S#window.length(1)#log('seen') select a insert all events into Out;"
     with caplog.at_level(1, "siddhi"), running(app) as runtime:
         for value in "xy":
@@ -55,7 +55,7 @@ def test_log_behind_a_window_sees_what_expires(caplog):
     assert [message.rpartition("=")[2] for message in seen] == ["CURRENT}", "EXPIRED}", "CURRENT}"]
 
 
-def test_pol2cart_takes_degrees_and_keeps_the_height():
+def test_pol2cart_converts_degrees_and_keeps_the_height():
     app = "define stream P (t double, r double, h double); from P#pol2Cart(t, r, h) select x, y, z insert into Out;"
     with running(app) as runtime:
         rows = collect(runtime, "Out")
@@ -66,7 +66,7 @@ def test_pol2cart_takes_degrees_and_keeps_the_height():
 
 
 @pytest.mark.parametrize("window", ["", "#window.length(2)"])
-def test_what_is_added_goes_through_windows(window):
+def test_appended_attributes_pass_through_windows(window):
     app = f"define stream P (t double, r double); from P#pol2Cart(t, r){window}[x >= 0.0] select r, x insert into Out;"
     with running(app) as runtime:
         rows = collect(runtime, "Out")

@@ -80,7 +80,7 @@ def test_aggregates_by_column_are_those_by_row(
     assert told(app, rows, cuts, restored=restored) == told(app, rows, None)
 
 
-def test_batches_longer_than_a_block_and_windows_shorter_and_longer() -> None:
+def test_batches_may_be_longer_than_a_block() -> None:
     rows = [(f"k{n % 7}", n % 5, n % 11, None, (n * 37 % 101) / 4, n % 3 == 0) for n in range(1_000)]
     for length in (1, 100, 129, 700, 5_000):
         app = (

@@ -22,7 +22,7 @@ def passes(row: tuple[Any, ...]) -> bool:
 
 
 @given(ROWS)
-def test_filters_let_the_same_events_pass_however_they_come(rows: list[tuple[Any, ...]]) -> None:
+def test_filters_pass_the_same_events_in_every_form_of_sending(rows: list[tuple[Any, ...]]) -> None:
     expected = [row for row in rows if passes(row)]
     for query in ("from S[i > 1][b or t == 'A'] select t, i, b", "from S[i > 1 and (b or t == 'A')] select *"):
         with running(f"{STREAM} {query} insert into Out;") as runtime:
@@ -36,7 +36,7 @@ def test_filters_let_the_same_events_pass_however_they_come(rows: list[tuple[Any
         assert got == expected * 3
 
 
-def test_a_filter_that_fails_fails_for_its_event_alone() -> None:
+def test_a_failed_filter_fails_only_its_event() -> None:
     calls: list[object] = []
     app = f"{STREAM} define function odd[python] return bool {{ return 1 // data[0] > 0 }}; from S[odd(i)] select i"
     with running(f"{app} insert into Out;") as runtime:
@@ -52,7 +52,7 @@ def test_a_filter_that_fails_fails_for_its_event_alone() -> None:
     assert calls == [("S", [("A", 0, None)])] * 2
 
 
-def test_a_window_keeps_only_what_is_read() -> None:
+def test_a_window_keeps_only_attributes_that_are_read() -> None:
     """Objects that no later step reads are released at once."""
     import gc
     import weakref

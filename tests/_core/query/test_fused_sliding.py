@@ -37,11 +37,11 @@ EVENTS = [(1_000, ("A", 1)), (1_040, ("B", 2)), (1_080, ("A", None)), (1_120, ("
         ("externalTime(at, 100)", [1, 3, 3, 6, 8]),
     ],
 )
-def test_sums_follow_the_window(window: str, expected: list[int]) -> None:
+def test_sums_are_updated_when_events_expire(window: str, expected: list[int]) -> None:
     assert play(f"from S#window.{window} select sum(v) as s", *EVENTS) == [(s,) for s in expected]
 
 
-def test_sum_average_and_count_of_what_is_null_at_times() -> None:
+def test_sum_average_and_count_skip_nulls() -> None:
     rows = play("from S#window.length(2) select sum(v) as s, avg(v) as a, count() as n, avg(d) as h", *EVENTS[1:4])
     assert rows == [(2, 2.0, 1, 1.0), (2, 2.0, 2, 1.0), (4, 4.0, 2, 2.0)]
     only_null = play(
@@ -50,7 +50,7 @@ def test_sum_average_and_count_of_what_is_null_at_times() -> None:
     assert only_null == [(1, 1.0, 1), (None, None, 1)]
 
 
-def test_groups_are_counted_by_themselves_and_forgotten_when_they_are_gone() -> None:
+def test_groups_have_separate_state_and_are_released_when_empty() -> None:
     query = "from S#window.length(2) select k, sum(v) as s, count() as n group by k"
     events = [(number, (f"k{number % 5}", number)) for number in range(20)]
     assert play(query, *events) == [(f"k{number % 5}", number, 1) for number in range(20)]
@@ -60,7 +60,7 @@ def test_groups_are_counted_by_themselves_and_forgotten_when_they_are_gone() -> 
         assert len(runtime.snapshot()) < 2_000
 
 
-def test_exactly_as_old_as_the_window_is_too_old() -> None:
+def test_an_event_as_old_as_the_window_expires() -> None:
     query = "from S#window.time(100) select count() as n"
     assert play(query, (1_000, ("A", 1)), (1_099, ("A", 1)), (1_199, ("A", 1)), (1_200, ("A", 1))) == [
         (1,),
@@ -70,7 +70,7 @@ def test_exactly_as_old_as_the_window_is_too_old() -> None:
     ]
 
 
-def test_whole_numbers_stay_whole_and_wrap_around() -> None:
+def test_integers_stay_exact_and_wrap_around() -> None:
     app = "define stream S (v long); from S#window.length(2) select sum(v) as s insert into Out;"
     with running(app) as runtime:
         rows = collect(runtime, "Out")
@@ -79,7 +79,7 @@ def test_whole_numbers_stay_whole_and_wrap_around() -> None:
     assert rows == [(2**63 - 1,), (-(2**63),), (2**53 + 2,), (2**53 + 3,)]
 
 
-def test_having_order_and_limit_stand_behind() -> None:
+def test_having_order_and_limit_are_applied_after_the_window() -> None:
     query = "select k, sum(v) as s group by k having s > 2 order by s desc limit 1"
     with running(f"{STREAM} from S#window.length(10) {query} insert into Out;") as runtime:
         rows = collect(runtime, "Out")
@@ -88,7 +88,7 @@ def test_having_order_and_limit_stand_behind() -> None:
     assert rows == [("C", 9)]
 
 
-def test_nothing_is_kept_of_events() -> None:
+def test_no_events_are_kept() -> None:
     gc.collect()
     before = live_events()
     with running(f"{STREAM} from S#window.length(1000) select sum(v) as s insert into Out;") as runtime:
@@ -99,7 +99,7 @@ def test_nothing_is_kept_of_events() -> None:
 
 @pytest.mark.parametrize("window", ["length(3)", "time(100)", "externalTime(at, 100)"])
 @pytest.mark.parametrize("group", ["", "group by k"])
-def test_a_snapshot_holds_it(window: str, group: str) -> None:
+def test_the_state_is_restored_from_a_snapshot(window: str, group: str) -> None:
     app = f"@app:playback {STREAM} from S#window.{window} select k, sum(v) as s, avg(d) as a {group} insert into Out;"
     with running(app) as runtime:
         whole = collect(runtime, "Out")
@@ -118,7 +118,7 @@ def test_a_snapshot_holds_it(window: str, group: str) -> None:
         assert rest == whole[stop:]
 
 
-def test_an_event_without_external_time_is_refused_alone() -> None:
+def test_an_event_without_external_time_fails_alone() -> None:
     app = f"{STREAM} from S#window.externalTime(at, 100) select sum(v) as s insert into Out;"
     with running(app) as runtime:
         failures: list[str] = []

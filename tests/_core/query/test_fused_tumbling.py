@@ -12,7 +12,7 @@ from tests.kit.running import collect, collect_events, running
 STREAM = "@app:playback define stream S (k string, v int);"
 
 
-def test_a_batch_is_put_out_when_it_is_full() -> None:
+def test_a_batch_is_emitted_when_it_is_full() -> None:
     with running(
         f"{STREAM} from S#window.lengthBatch(3) select k, sum(v) as s, avg(v) as a, count() as n insert into Out;"
     ) as runtime:
@@ -22,7 +22,7 @@ def test_a_batch_is_put_out_when_it_is_full() -> None:
     assert rows == [("k2", 3, 1.0, 3), ("k5", 12, 4.0, 3)]
 
 
-def test_groups_come_in_the_order_in_which_they_came_with_their_last_event() -> None:
+def test_groups_are_in_the_order_of_their_last_events() -> None:
     with running(
         f"{STREAM} from S#window.lengthBatch(5) select k, v, count() as n group by k insert into Out;"
     ) as runtime:
@@ -34,7 +34,7 @@ def test_groups_come_in_the_order_in_which_they_came_with_their_last_event() -> 
     ]
 
 
-def test_periods_end_by_the_clock_and_empty_ones_say_nothing() -> None:
+def test_periods_end_by_the_clock_and_empty_periods_emit_nothing() -> None:
     with running(f"{STREAM} from S#window.timeBatch(100) select sum(v) as s insert into Out;") as runtime:
         rows = collect(runtime, "Out")
         for time, v in ((1_000, 1), (1_099, 2), (1_100, 4), (1_450, 8)):
@@ -53,7 +53,7 @@ def test_a_start_time_aligns_periods() -> None:
     assert rows == [(3,), (4,)]
 
 
-def test_sums_of_nothing_but_null_are_null() -> None:
+def test_sums_of_only_nulls_are_null() -> None:
     with running(
         f"{STREAM} from S#window.lengthBatch(2) select sum(v) as s, avg(v) as a, count() as n insert into Out;"
     ) as runtime:
@@ -63,7 +63,7 @@ def test_sums_of_nothing_but_null_are_null() -> None:
     assert rows == [(None, None, 2), (1, 1.0, 2)]
 
 
-def test_one_row_per_group_is_kept_and_given_back() -> None:
+def test_one_row_per_group_is_kept_and_released() -> None:
     gc.collect()
     before = live_events()
     with running(
@@ -79,7 +79,7 @@ def test_one_row_per_group_is_kept_and_given_back() -> None:
 
 @pytest.mark.parametrize("window", ["lengthBatch(3)", "timeBatch(100)"])
 @pytest.mark.parametrize("group", ["", "group by k"])
-def test_a_snapshot_holds_it(window: str, group: str) -> None:
+def test_the_state_is_restored_from_a_snapshot(window: str, group: str) -> None:
     app = f"{STREAM} from S#window.{window} select k, v, sum(v) as s, count() as n {group} insert into Out;"
     events = [(1_000 + 40 * number, ("AB"[number % 2], number)) for number in range(8)]
     for stop in range(len(events) + 1):
@@ -108,7 +108,7 @@ def test_a_snapshot_holds_it(window: str, group: str) -> None:
         assert outputs[0] == outputs[1]
 
 
-def test_keys_that_are_purged_take_their_batch_along() -> None:
+def test_the_batch_of_a_purged_key_is_removed() -> None:
     app = """@app:playback define stream S (k string, v int);
     @purge(enable='true', interval='1 sec', idle.period='100 milliseconds')
     partition with (k of S) begin from S#window.lengthBatch(2) select k, sum(v) as s group by k insert into Out; end;"""

@@ -16,7 +16,7 @@ ROWS = st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.integers(-5
 
 
 @given(ROWS, st.sampled_from(["rows", "chunk", "batch"]))
-def test_each_key_adds_up_by_itself(rows: list[tuple[Any, ...]], way: str) -> None:
+def test_each_key_has_its_own_sum(rows: list[tuple[Any, ...]], way: str) -> None:
     app = f"{STREAM} partition with (k of S) begin from S select k, sum(v) as s, max(v) as m insert into Out; end;"
     with running(app) as runtime:
         got = collect(runtime, "Out")
@@ -43,7 +43,7 @@ def test_each_key_adds_up_by_itself(rows: list[tuple[Any, ...]], way: str) -> No
 
 
 @given(st.lists(st.integers(-5, 25), max_size=20))
-def test_ranges_may_overlap_and_leave_gaps(values: list[int]) -> None:
+def test_ranges_may_overlap_and_have_gaps(values: list[int]) -> None:
     app = """define stream S (v int);
     partition with (v >= 10 as 'high' or v > 15 as 'higher' or v < 0 as 'low' of S)
     begin from S select v, count() as n insert into Out; end;"""
@@ -62,7 +62,7 @@ def test_ranges_may_overlap_and_leave_gaps(values: list[int]) -> None:
     assert got == expected
 
 
-def test_of_ranges_it_may_be_told_to_look_for_some() -> None:
+def test_a_subset_of_the_ranges_can_be_selected() -> None:
     app = """define stream S (v int);
     partition with (v >= 10 as 'high' or v > 15 as 'higher' or v < 0 as 'low' of S)
     begin from S select v, count() as n insert into Out; end;"""
@@ -88,7 +88,7 @@ def test_runs_of_one_key_are_chunks() -> None:
 
 
 @pytest.mark.parametrize("source", ["S", "#I"])
-def test_inner_streams_stay_with_their_key(source: str) -> None:
+def test_inner_streams_are_separate_for_each_key(source: str) -> None:
     inner = "from S select k, v insert into #I;" if source == "#I" else ""
     app = f"{STREAM} partition with (k of S) begin {inner} from {source}#window.length(2) select k, sum(v) as s insert into Out; end;"
     with running(app) as runtime:
@@ -98,7 +98,7 @@ def test_inner_streams_stay_with_their_key(source: str) -> None:
     assert got == [("A", 1), ("B", 10), ("A", 3), ("B", 30), ("A", 6)]
 
 
-def test_a_row_that_fails_takes_no_other_along() -> None:
+def test_a_failed_row_does_not_affect_the_others() -> None:
     app = "define stream S (k string, b bool); partition with (k of S) begin from S select k, and(b) as b insert into Out; end;"
     for playback in ("", "@app:playback "):
         with running(playback + app) as runtime:

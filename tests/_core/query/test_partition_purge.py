@@ -6,7 +6,7 @@ from siddhi import Event
 from tests.kit.running import running
 
 
-def test_a_key_whose_events_are_at_work_is_not_purged():
+def test_the_current_key_is_not_purged():
     app = """@app:playback define stream S (k string, v int);
     @purge(enable='true', interval='1 sec', idle.period='100 milliseconds')
     partition with (k of S) begin from S#window.lengthBatch(2) select k, v insert into Out; end;"""

@@ -85,7 +85,7 @@ def told(app: str, rows: list[tuple[Any, ...]], cuts: list[int] | None) -> list[
     rows=ROWS,
     cuts=st.lists(st.integers(0, 12), max_size=2).map(sorted),
 )
-def test_records_lent_along_a_chain_are_the_rows_one_by_one(
+def test_borrowed_records_give_the_same_rows_as_single_events(
     end: str, first: str, filters: tuple[str, str, str], rows: list[tuple[Any, ...]], cuts: list[int]
 ) -> None:
     app = app_of(first, filters, end)
@@ -93,7 +93,7 @@ def test_records_lent_along_a_chain_are_the_rows_one_by_one(
 
 
 @given(condition=st.sampled_from(FILTERS), rows=ROWS, cuts=st.lists(st.integers(0, 12), max_size=2).map(sorted))
-def test_numbers_computed_by_the_block_are_those_of_single_rows(
+def test_numbers_computed_by_block_equal_those_of_single_rows(
     condition: str, rows: list[tuple[Any, ...]], cuts: list[int]
 ) -> None:
     columns = [
@@ -112,7 +112,7 @@ FAILING = {
 
 
 @pytest.mark.parametrize("way", FAILING)
-def test_rows_that_fail_behind_a_lent_record_own_what_they_show(way: str) -> None:
+def test_failed_rows_after_a_borrowed_record_own_their_values(way: str) -> None:
     app = f"""define stream S (name string, v int, ts long, extra string);
         define function f[python] return int {{ return 1 // data[0] }};
         from S select name, v, ts insert into M; {FAILING[way]}
@@ -142,7 +142,7 @@ def test_rows_that_fail_behind_a_lent_record_own_what_they_show(way: str) -> Non
 
 
 @pytest.mark.parametrize("window", ["", "#window.length(5)"])
-def test_a_failed_row_of_a_batch_shows_also_what_nobody_reads(window: str) -> None:
+def test_a_failed_row_of_a_batch_keeps_attributes_that_are_not_read(window: str) -> None:
     app = f"""define stream S (name string, v int, extra string, more double);
         define function f[python] return int {{ return 1 // data[0] }};
         from S{window} select f(v) as x insert into Out;"""
@@ -155,7 +155,7 @@ def test_a_failed_row_of_a_batch_shows_also_what_nobody_reads(window: str) -> No
     assert [event.data for event in held] == [("a", 0, "e", 1.5), (None, 0, None, 3.5)]
 
 
-def test_a_batch_sent_while_another_is_at_work_leaves_its_failed_rows_whole() -> None:
+def test_a_nested_batch_keeps_its_failed_rows_complete() -> None:
     app = """define stream S (name string, v int, extra string);
         define function f[python] return int { return 1 // data[0] };
         from S select f(v) as x insert into Out;"""

@@ -1,4 +1,4 @@
-"""The selector: what a chunk becomes, by mode, group, having, order, limit and offset."""
+"""The selector: the output of a chunk by mode, group, having, order, limit and offset."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def outputs(select: str, chunks: list[list[tuple[Any, ...]]]) -> list[tuple[Any,
 
 
 @given(CHUNKS)
-def test_without_aggregates_every_event_is_put_out(chunks: list[list[tuple[Any, ...]]]) -> None:
+def test_without_aggregates_every_event_is_emitted(chunks: list[list[tuple[Any, ...]]]) -> None:
     assert outputs("k, v", chunks) == [row for chunk in chunks for row in chunk]
 
 
 @given(CHUNKS)
-def test_with_aggregates_the_last_event_of_a_chunk_is(chunks: list[list[tuple[Any, ...]]]) -> None:
+def test_with_aggregates_the_last_event_of_a_chunk_is_emitted(chunks: list[list[tuple[Any, ...]]]) -> None:
     total, expected = 0, []
     for chunk in chunks:
         total += sum(v for _, v in chunk)
@@ -41,7 +41,7 @@ def test_with_aggregates_the_last_event_of_a_chunk_is(chunks: list[list[tuple[An
 
 
 @given(CHUNKS)
-def test_with_groups_the_last_event_of_each_group_is(chunks: list[list[tuple[Any, ...]]]) -> None:
+def test_with_groups_the_last_event_of_each_group_is_emitted(chunks: list[list[tuple[Any, ...]]]) -> None:
     totals: dict[Any, int] = {}
     expected = []
     for chunk in chunks:
@@ -59,7 +59,7 @@ def test_with_groups_the_last_event_of_each_group_is(chunks: list[list[tuple[Any
 
 
 @given(CHUNKS, st.integers(0, 4), st.integers(0, 3))
-def test_order_limit_and_offset_act_on_chunks(chunks: list[list[tuple[Any, ...]]], limit: int, offset: int) -> None:
+def test_order_limit_and_offset_apply_to_chunks(chunks: list[list[tuple[Any, ...]]], limit: int, offset: int) -> None:
     got = outputs(f"v order by v desc limit {limit} offset {offset}", chunks)
     expected = []
     for chunk in chunks:
@@ -68,14 +68,14 @@ def test_order_limit_and_offset_act_on_chunks(chunks: list[list[tuple[Any, ...]]
 
 
 @given(CHUNKS)
-def test_having_looks_at_what_is_put_out(chunks: list[list[tuple[Any, ...]]]) -> None:
+def test_having_reads_the_output(chunks: list[list[tuple[Any, ...]]]) -> None:
     assert outputs("k, v * 2 as v having v > 2", chunks) == [(k, 2 * v) for chunk in chunks for k, v in chunk if v > 1]
 
 
 @pytest.mark.parametrize(
     ("what", "expected"), [("", [(1,), (2,)]), ("all events", [(1,), (1,), (2,)]), ("expired events", [(1,)])]
 )
-def test_only_wanted_events_are_put_out(what: str, expected: list[tuple[int]]) -> None:
+def test_only_selected_event_types_are_emitted(what: str, expected: list[tuple[int]]) -> None:
     with running(f"{STREAM} from S#window.length(1) select v insert {what} into Out;") as runtime:
         rows = collect(runtime, "Out")
         for v in (1, 2):

@@ -1,4 +1,4 @@
-"""Layouts and pools: where cells stand, what is alive, what is refused."""
+"""Layouts and pools: offsets of cells, counts of live records, errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CODES = [int(code) for code in TypeCode]
 
 
 @given(st.lists(st.sampled_from(CODES), min_size=1, max_size=200))
-def test_cells_stand_behind_the_words_of_null_bits(codes: list[int]) -> None:
+def test_cells_follow_the_words_of_null_bits(codes: list[int]) -> None:
     layout = Layout([f"a{number}" for number in range(len(codes))], codes)
     words = (len(codes) + 63) // 64
     assert (layout.width, layout.types) == (len(codes), tuple(codes))
@@ -27,13 +27,13 @@ def test_cells_stand_behind_the_words_of_null_bits(codes: list[int]) -> None:
     ]
 
 
-def test_the_numbers_of_types_and_kinds_are_those_of_the_header() -> None:
+def test_types_and_kinds_have_the_numbers_of_the_header() -> None:
     assert [kind.name for kind in EventType] == ["CURRENT", "EXPIRED", "TIMER", "RESET"]
     assert [code.name for code in TypeCode] == ["STRING", "INT", "LONG", "FLOAT", "DOUBLE", "BOOL", "OBJECT"]
     assert list(range(4)) == [int(kind) for kind in EventType]
 
 
-def test_a_pool_begins_empty_and_is_counted() -> None:
+def test_a_new_pool_is_empty_and_counts_its_records() -> None:
     gc.collect()
     before = live_pools()
     pool = EventPool(Layout(["a"], [int(TypeCode.INT)]))
@@ -44,7 +44,7 @@ def test_a_pool_begins_empty_and_is_counted() -> None:
     assert live_pools() == before
 
 
-def test_records_go_back_and_are_used_again() -> None:
+def test_records_are_reused() -> None:
     gc.collect()
     before = live_events()
     with running("define stream S (v int); from S#window.length(3) select v, max(v) as m insert into Out;") as runtime:
@@ -56,7 +56,7 @@ def test_records_go_back_and_are_used_again() -> None:
     assert live_events() == before
 
 
-def test_pools_take_no_more_than_their_budget_and_give_it_back() -> None:
+def test_pools_stay_within_their_budget_and_release_it() -> None:
     text = "define stream S (v int); from S#window.length(100000) select v insert into Out;"
     failed: list[str] = []
     with RecordBudget(20_000, "no more") as budget:
@@ -77,7 +77,7 @@ def test_pools_take_no_more_than_their_budget_and_give_it_back() -> None:
     assert budget.taken == 0
 
 
-def test_a_budget_is_for_pools_of_its_thread() -> None:
+def test_a_budget_applies_to_pools_of_its_thread() -> None:
     """An app that is made elsewhere meanwhile has its own."""
     failed: list[str] = []
 
@@ -96,7 +96,7 @@ def test_a_budget_is_for_pools_of_its_thread() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 63, 64, 65, 130])
-def test_nulls_are_told_apart_in_streams_of_any_width(width: int) -> None:
+def test_nulls_are_stored_in_streams_of_any_width(width: int) -> None:
     attributes = ", ".join(f"a{number} int" for number in range(width))
     with running(
         f"define stream S ({attributes}); from S#window.length(2) select * insert all events into Out;"

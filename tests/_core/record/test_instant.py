@@ -1,4 +1,4 @@
-"""Which numbers are times, and the warning of timestamps in another unit."""
+"""The range of timestamps, and the warning about timestamps in another unit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DOORS: dict[str, Callable[[SiddhiAppRuntime, Any], Any]] = {
 @pytest.mark.parametrize("time", OUT)
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("clock", ["@app:playback", ""])
-def test_a_timestamp_out_of_range_is_refused_and_nothing_has_happened(door: str, time: int, clock: str) -> None:
+def test_a_timestamp_out_of_range_is_refused_and_changes_nothing(door: str, time: int, clock: str) -> None:
     with running(f"{clock} define stream S (t long, v int);") as runtime:
         events = collect_events(runtime, "S")
         before = runtime.now if clock else 0
@@ -45,7 +45,7 @@ def test_a_timestamp_out_of_range_is_refused_and_nothing_has_happened(door: str,
 
 @pytest.mark.parametrize("time", WITHIN)
 @pytest.mark.parametrize("door", DOORS)
-def test_all_other_timestamps_are_taken(door: str, time: int) -> None:
+def test_timestamps_in_range_are_accepted(door: str, time: int) -> None:
     with running(PLAYBACK) as runtime:
         events = collect_events(runtime, "S")
         DOORS[door](runtime, time)
@@ -53,7 +53,7 @@ def test_all_other_timestamps_are_taken(door: str, time: int) -> None:
 
 
 @pytest.mark.parametrize("time", OUT)
-def test_the_clock_goes_to_no_time_out_of_range(time: int) -> None:
+def test_the_clock_cannot_be_set_out_of_range(time: int) -> None:
     with running(PLAYBACK) as runtime:
         with pytest.raises(ValueError, match="out of range"):
             runtime.advance_clock(time)
@@ -74,7 +74,7 @@ WINDOWS = {
 @pytest.mark.parametrize("time", [LATEST + 1, -LATEST - 1, 2**63 - 1, -(2**63)])
 @pytest.mark.parametrize("by", WINDOWS)
 @pytest.mark.parametrize("columns", [False, True])
-def test_what_an_attribute_says_is_a_time_within_the_range(by: str, time: int, columns: bool) -> None:
+def test_times_of_attributes_must_be_in_range(by: str, time: int, columns: bool) -> None:
     app = f"define stream S (t long, b long, v int); {WINDOWS[by]}"
     with running(app) as runtime:
         failures: list[str] = []
@@ -118,7 +118,7 @@ ENDS = [0, 1, 999, 1000, LATEST - 1000, LATEST - 999, LATEST - 1, LATEST]
 
 @pytest.mark.parametrize("what", TIMED)
 @pytest.mark.parametrize("timers", ["jump", "exact"])
-def test_nothing_hangs_at_the_ends_of_time_and_its_state_can_be_restored(what: str, timers: str) -> None:
+def test_an_app_runs_and_is_restored_at_the_limits_of_time(what: str, timers: str) -> None:
     app = f"@app:name('A') @app:playback(timers = '{timers}') define stream S (t long, v int); {TIMED[what]}"
     with running(app) as runtime:
         runtime._context.most_ticks = 100
@@ -134,7 +134,7 @@ def test_nothing_hangs_at_the_ends_of_time_and_its_state_can_be_restored(what: s
 
 
 @pytest.mark.parametrize("time", [LATEST + 1, -LATEST - 1])
-def test_a_snapshot_with_an_event_out_of_time_is_refused(time: int) -> None:
+def test_a_snapshot_with_an_event_out_of_range_is_refused(time: int) -> None:
     app = "@app:name('A') @app:playback define stream S (v int); from S#window.length(2) select v insert into O;"
     with running(app) as runtime:
         runtime.input_handler("S").send((1,), 123_456_789)
@@ -159,7 +159,7 @@ def test_a_snapshot_with_an_event_out_of_time_is_refused(time: int) -> None:
     ],
 )
 @pytest.mark.parametrize("door", DOORS)
-def test_a_timestamp_in_another_unit_is_told_once_per_stream(
+def test_a_timestamp_in_another_unit_is_warned_about_once_per_stream(
     door: str, time: int, unit: str, day: str, change: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with running("@app:name('A') " + PLAYBACK + "define stream R (t long, v int);") as runtime:
@@ -182,7 +182,7 @@ def test_a_timestamp_in_another_unit_is_told_once_per_stream(
         max_size=20,
     )
 )
-def test_small_timestamps_and_those_of_our_time_are_not_told(times: list[int]) -> None:
+def test_small_and_current_timestamps_are_not_warned_about(times: list[int]) -> None:
     records: list[logging.LogRecord] = []
     handler = logging.Handler()
     handler.emit = records.append  # type: ignore[method-assign]

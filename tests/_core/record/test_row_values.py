@@ -1,4 +1,4 @@
-"""Rows: those with names go by name, the others by position, and what has no order is refused."""
+"""Rows: values by name or by position; unordered rows are refused."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ PLAIN = {
 
 
 @pytest.mark.parametrize("row", NAMED.values(), ids=NAMED)
-def test_a_row_with_names_goes_by_name(row):
+def test_a_row_with_names_is_read_by_name(row):
     with running(APP) as runtime:
         rows = collect(runtime, "S")
         runtime.input_handler("S").send(row)
@@ -86,7 +86,7 @@ def test_a_row_with_names_goes_by_name(row):
 
 
 @pytest.mark.parametrize("row", PLAIN.values(), ids=PLAIN)
-def test_a_row_without_names_goes_by_position(row):
+def test_a_row_without_names_is_read_by_position(row):
     with running(APP) as runtime:
         rows = collect(runtime, "S")
         runtime.input_handler("S").send(iter(row) if row is ROW else row)
@@ -121,7 +121,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("row", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_row_without_order_or_with_other_names_is_refused(row, message):
+def test_an_unordered_row_or_one_with_other_names_is_refused(row, message):
     with running(APP) as runtime:
         rows = collect(runtime, "S")
         with pytest.raises(EventError, match="stream 'S': ") as caught:
@@ -131,7 +131,7 @@ def test_a_row_without_order_or_with_other_names_is_refused(row, message):
 
 
 @pytest.mark.parametrize("data", [NAMED["dict"], NAMED["namedtuple"], NAMED["Series"], {1, 2}, "abc"])
-def test_an_event_made_by_hand_takes_values_in_order_only(data):
+def test_an_event_takes_only_values_in_order(data):
     with pytest.raises(EventError, match=r"an event takes its values in attribute order|no order|not 'abc'"):
         Event(1, data)
 
@@ -171,7 +171,7 @@ def test_a_row_of_a_store_is_values_in_order(row):
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_an_array_of_numpy_records_is_a_table_and_refused_as_a_row(size: int) -> None:
+def test_an_array_of_numpy_records_is_a_table_and_not_a_row(size: int) -> None:
     records = np.array([("IBM", 75.5, 100)] * size, dtype=[("symbol", object), ("price", "f8"), ("volume", "i8")])
     assert row_values(records[0], NAMES) == ROW
     with pytest.raises(EventError, match=f"an array of {size} records is not a row: send_batch"):

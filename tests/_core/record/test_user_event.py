@@ -1,4 +1,4 @@
-"""Events and batches that are pickled or copied stay what they are."""
+"""Events and batches keep their content when they are pickled or copied."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_an_event_keeps_its_names(received, way):
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_an_event_made_by_hand_has_no_names_then_either(way):
+def test_an_event_of_a_user_stays_without_names(way):
     event = Event(5, ROW, is_expired=True)
     assert repr(way(event)) == repr(event)
 
@@ -81,7 +81,7 @@ TYPES = {
 
 
 @given(st.lists(st.sampled_from(list(TYPES)), max_size=70), st.data())
-def test_pickling_a_batch_changes_nothing(types, data):
+def test_pickling_does_not_change_a_batch(types, data):
     row = st.tuples(*[st.none() | TYPES[type_] for type_ in types])
     builder = BatchBuilder(Layout([f"a{i}" for i in range(len(types))], types))
     for i, values in enumerate(data.draw(st.lists(row, max_size=20))):
@@ -93,7 +93,7 @@ def test_pickling_a_batch_changes_nothing(types, data):
     assert again.timestamps.tolist() == batch.timestamps.tolist()
 
 
-def test_unpickling_calls_the_package_and_arrays_only(received):
+def test_unpickling_calls_only_the_package_and_arrays(received):
     event, batch = received[0][0], received[1]
     called = {
         tuple(argument.split())
@@ -117,7 +117,7 @@ def test_events_of_a_stream_share_their_names_in_a_pickle(received):
 LAYOUT = Layout(["t", "l"], [TypeCode.STRING, TypeCode.LONG])
 
 
-def test_a_pickle_that_does_not_fit_is_refused():
+def test_an_invalid_pickle_is_refused():
     times, texts, longs, valid = array("q", [1, 2]), ["a", "b"], array("q", [3, 4]), b"\1\1"
     assert list(restore_batch(LAYOUT, times, ((texts, valid), (longs, valid)))) == [("a", 3), ("b", 4)]
     for columns in (

@@ -19,7 +19,7 @@ def ms(moment: datetime) -> int:
 
 
 @given(time=times)
-def test_buckets_are_those_of_the_calendar(time: int) -> None:
+def test_buckets_equal_those_of_the_calendar(time: int) -> None:
     calendar = Calendar()
     moment = EPOCH + timedelta(milliseconds=time)
     second = moment.replace(microsecond=0)
@@ -40,7 +40,7 @@ def test_buckets_are_those_of_the_calendar(time: int) -> None:
         assert calendar.bucket(length, time) == (ms(start), ms(end))
 
 
-def test_a_zone_is_asked_for_an_hour_and_more() -> None:
+def test_a_time_zone_is_queried_for_an_hour_or_more() -> None:
     asked: list[tuple[int, int]] = []
 
     def bounds(length: int, time: int) -> tuple[int, int]:
@@ -54,7 +54,7 @@ def test_a_zone_is_asked_for_an_hour_and_more() -> None:
 
 
 @given(time=times.map(lambda time: time - time % 1000), offset=st.none() | st.integers(-1439, 1439))
-def test_time_as_text(time: int, offset: int | None) -> None:
+def test_times_as_text_are_parsed(time: int, offset: int | None) -> None:
     local = EPOCH + timedelta(milliseconds=time, minutes=offset or 0)
     text = f"{local.year:04}-{local:%m-%d %H:%M:%S}"
     if offset is not None:
@@ -84,6 +84,6 @@ def test_time_as_text(time: int, offset: int | None) -> None:
         "\uff12017-06-01 04:05:50",
     ],
 )
-def test_what_is_no_time(text: str) -> None:
+def test_invalid_times_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time"):
         parse_time_text(text)

@@ -10,7 +10,7 @@ from siddhi._core.runtime.context import AppContext
 from tests.kit.running import collect, collect_events, running
 
 
-def test_the_clock_of_playback_moves_forward_only() -> None:
+def test_the_playback_clock_only_moves_forward() -> None:
     context = AppContext("A")
     context.set_playback(True)
     for moment, now in ((5, 5), (3, 5), (9, 9)):
@@ -18,13 +18,13 @@ def test_the_clock_of_playback_moves_forward_only() -> None:
         assert context.now == now
 
 
-def test_without_playback_it_is_the_machines() -> None:
+def test_without_playback_the_system_clock_is_used() -> None:
     context = AppContext("A")
     assert not context.playback
     assert context.now > 1_600_000_000_000
 
 
-def test_nothing_is_due_where_nothing_was_scheduled() -> None:
+def test_without_timers_nothing_is_due() -> None:
     context = AppContext("A")
     assert context.next_due is None
     context.fire_due()
@@ -32,7 +32,7 @@ def test_nothing_is_due_where_nothing_was_scheduled() -> None:
     assert context.next_due is None
 
 
-def test_failures_go_to_the_handler_with_their_origin() -> None:
+def test_failures_are_passed_to_the_handler_with_their_origin() -> None:
     context = AppContext("A")
     seen: list[tuple[object, ...]] = []
     context.on_error = lambda *failure: seen.append(failure)
@@ -57,7 +57,7 @@ def test_timers_fire_in_the_order_they_are_due(moments: list[int]) -> None:
     assert rows == list(enumerate(moments))
 
 
-def test_timers_of_one_instant_fire_in_the_order_of_the_text() -> None:
+def test_timers_of_equal_times_fire_in_the_order_of_the_text() -> None:
     queries = " ".join(
         f"from S#window.timeBatch(100) select '{name}' as name, v insert into Out;"
         for name in ("first", "second", "third")
@@ -69,7 +69,7 @@ def test_timers_of_one_instant_fire_in_the_order_of_the_text() -> None:
     assert rows == [("first", 1), ("second", 1), ("third", 1)]
 
 
-def test_what_a_timer_puts_out_carries_the_clock() -> None:
+def test_events_of_a_timer_have_the_time_of_the_clock() -> None:
     app = "@app:playback define stream S (v int); from S#window.time(100) select v insert expired events into Out;"
     with running(app) as runtime:
         chunks = collect_events(runtime, "Out")
@@ -80,7 +80,7 @@ def test_what_a_timer_puts_out_carries_the_clock() -> None:
 
 
 @pytest.mark.parametrize("playback", [True, False])
-def test_shut_down_nothing_is_due(playback: bool) -> None:
+def test_after_shutdown_nothing_is_due(playback: bool) -> None:
     app = f"{'@app:playback' if playback else ''} define stream S (v int); from S#window.time(1 hour) select v insert into O;"
     with running(app) as runtime:
         runtime.input_handler("S").send((1,), 1_000)

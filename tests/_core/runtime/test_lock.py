@@ -1,4 +1,4 @@
-"""The app's lock: held by one thread, as often as it likes."""
+"""The app's lock: a reentrant lock with detection of deadlocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from siddhi._core.runtime.context import AppContext
 from siddhi.errors import DeadlockError
 
 
-def test_a_thread_may_take_it_again_and_gives_it_back_as_often() -> None:
+def test_the_lock_is_reentrant() -> None:
     lock = AppContext("A").lock
     assert not lock.is_mine
     with lock:
@@ -27,7 +27,7 @@ def test_a_thread_may_take_it_again_and_gives_it_back_as_often() -> None:
     assert not lock.is_mine
 
 
-def test_it_is_given_back_where_an_exception_leaves() -> None:
+def test_the_lock_is_released_by_an_exception() -> None:
     lock = AppContext("A").lock
     try:
         with lock:
@@ -37,7 +37,7 @@ def test_it_is_given_back_where_an_exception_leaves() -> None:
     assert not lock.is_mine
 
 
-def test_others_wait() -> None:
+def test_other_threads_wait() -> None:
     lock = AppContext("A").lock
     order: list[str] = []
     at_the_door = threading.Event()
@@ -58,7 +58,7 @@ def test_others_wait() -> None:
     assert order == ["first", "other"]
 
 
-def test_nobody_holds_it_for_another() -> None:
+def test_only_the_holder_can_release_the_lock() -> None:
     lock = AppContext("A").lock
     seen: list[bool] = []
     with lock:
@@ -68,7 +68,7 @@ def test_nobody_holds_it_for_another() -> None:
     assert seen == [False]
 
 
-def test_threads_add_up_what_they_add_under_it() -> None:
+def test_threads_under_the_lock_lose_no_update() -> None:
     lock = AppContext("A").lock
     total = 0
 
@@ -117,7 +117,7 @@ def crossed(n: int) -> list[str]:
     return order
 
 
-def test_threads_that_would_wait_for_each_other_go_one_inside_the_other() -> None:
+def test_nested_locking_breaks_a_cycle_of_waiting_threads() -> None:
     for n in (2, 2, 3, 5):
         order = crossed(n)
         assert len(order) == 3 * n
@@ -125,7 +125,7 @@ def test_threads_that_would_wait_for_each_other_go_one_inside_the_other() -> Non
         assert [line.split()[1] for line in order[:3]] == [order[0].split()[1]] * 3
 
 
-def test_a_borrowed_lock_goes_back_to_its_owner_and_keeps_others_out() -> None:
+def test_a_borrowed_lock_returns_to_its_owner_and_excludes_others() -> None:
     a, b = AppContext("A").lock, AppContext("B").lock
     inside, seen = [], []
     has_b, wants_b = threading.Event(), threading.Event()
@@ -224,7 +224,7 @@ def ask_by_way_of_a_joined_thread(send: Callable[[], None]) -> None:
     "wait",
     [join, join_by_way_of_another, leave_a_pool, ask_a_pool, map_in_a_pool, ask_by_way_of_a_joined_thread],
 )
-def test_a_thread_that_a_callback_waits_for_is_told_of_the_deadlock(wait: Callable[..., object]) -> None:
+def test_a_wait_for_a_callback_is_reported_as_a_deadlock(wait: Callable[..., object]) -> None:
     errors, arrived = waiting_callback(wait)
     (error,) = errors
     assert "waits for this thread to end" in str(error)
@@ -232,7 +232,7 @@ def test_a_thread_that_a_callback_waits_for_is_told_of_the_deadlock(wait: Callab
     assert arrived == [(3,)]
 
 
-def test_a_wait_that_ends_by_itself_is_no_deadlock() -> None:
+def test_a_wait_that_ends_is_not_a_deadlock() -> None:
     """The thread waits for longer than it takes to look, and then gets the lock."""
     threads: list[threading.Thread] = []
 
@@ -260,7 +260,7 @@ def test_a_wait_that_ends_by_itself_is_no_deadlock() -> None:
         assert (errors, arrived) == ([], [(2,), (3,)])
 
 
-def test_the_lock_is_whole_after_a_deadlock() -> None:
+def test_the_lock_works_after_a_deadlock() -> None:
     lock = AppContext("A").lock
     refused: list[bool] = []
     taken: list[str] = []
@@ -284,7 +284,7 @@ def test_the_lock_is_whole_after_a_deadlock() -> None:
     assert (refused, taken) == ([True, True], ["again", "elsewhere"])
 
 
-def test_ctrl_c_is_heard_while_the_main_thread_waits() -> None:
+def test_ctrl_c_interrupts_a_wait_of_the_main_thread() -> None:
     lock = AppContext("A").lock
     held, done = threading.Event(), threading.Event()
 

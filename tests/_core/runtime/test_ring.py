@@ -1,4 +1,4 @@
-"""Queues of records: first in, first out, however often they grow and turn round; in snapshots as well."""
+"""Ring buffers of records: first in, first out, through growth, wrap-around and snapshots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.kit.running import collect, running
 
 
 @given(length=st.integers(1, 40), count=st.integers(0, 200), stop=st.integers(0, 200))
-def test_what_came_first_leaves_first(length: int, count: int, stop: int) -> None:
+def test_the_first_record_is_removed_first(length: int, count: int, stop: int) -> None:
     app = (
         f"define stream S (v int, t string); from S#window.length({length}) select v, t insert expired events into Out;"
     )

@@ -1,4 +1,4 @@
-"""Rings of compact entries: how many are held, in growth, in snapshots, by partition slot."""
+"""Ring buffers of compact entries, by partition: length, growth, snapshots."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tests.kit.running import collect, running
 
 
 @pytest.mark.parametrize("stride", [1, 2, 34])
-def test_rings_begin_empty(stride: int) -> None:
+def test_a_new_ring_buffer_is_empty(stride: int) -> None:
     rings = CompactRings(stride)
     assert (rings.stride, rings.held) == (stride, 0)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 8, 9, 1000])
-def test_a_ring_turns_round_and_grows(length: int) -> None:
+def test_a_ring_buffer_wraps_around_and_grows(length: int) -> None:
     count = 3 * length + 5
     with running(
         f"define stream S (v long); from S#window.length({length}) select sum(v) as s insert into Out;"
@@ -26,7 +26,7 @@ def test_a_ring_turns_round_and_grows(length: int) -> None:
     assert rows == [(sum(range(max(0, v - length + 1), v + 1)),) for v in range(count)]
 
 
-def test_it_grows_while_it_is_turned() -> None:
+def test_a_ring_buffer_grows_while_it_is_wrapped() -> None:
     """Time windows hold few, then many, then few: the ring's first entry stands anywhere when it grows."""
     app = "@app:playback define stream S (v long); from S#window.time(100) select sum(v) as s, count() as n insert into Out;"
     moments = [*range(1_000, 2_000, 40), *range(2_000, 2_200), *range(2_300, 3_000, 30), *range(3_000, 3_300)]
@@ -39,7 +39,7 @@ def test_it_grows_while_it_is_turned() -> None:
 
 
 @pytest.mark.parametrize("stop", [0, 1, 5, 64, 100])
-def test_a_snapshot_begins_with_the_first_entry(stop: int) -> None:
+def test_a_snapshot_starts_with_the_first_entry(stop: int) -> None:
     app = """define stream S (k string, v long);
     partition with (k of S) begin from S#window.length(7) select k, sum(v) as s insert into Out; end;"""
     events = [("ABC"[v % 3], v) for v in range(120)]

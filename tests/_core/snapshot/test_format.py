@@ -67,17 +67,17 @@ def same(a: Any, b: Any) -> bool:
 @example(255)
 @example(-0.0)
 @example("\ud800 \x00 é 🜛")
-def test_values_come_back_as_they_were(value: Any) -> None:
+def test_values_are_restored_unchanged(value: Any) -> None:
     reader = SnapshotReader(written(value))
     assert same(reader.get(), value)
     assert reader.at_end()
 
 
-def test_nan_comes_back() -> None:
+def test_nan_is_restored() -> None:
     assert math.isnan(SnapshotReader(written(float("nan"))).get())
 
 
-def test_values_come_back_in_order() -> None:
+def test_values_are_restored_in_order() -> None:
     writer = SnapshotWriter()
     for value in range(1000):
         writer.put(str(value))
@@ -94,12 +94,12 @@ class Colour(IntEnum):
     ("value", "name"),
     [(object(), "builtins.object"), (Colour.RED, "Colour"), ([{1: bytearray()}], "builtins.bytearray")],
 )
-def test_what_is_not_of_a_built_in_type_is_refused_by_name(value: object, name: str) -> None:
+def test_an_unsupported_type_is_named(value: object, name: str) -> None:
     with pytest.raises(TypeError, match=name):
         written(value)
 
 
-def test_a_value_inside_itself_is_refused() -> None:
+def test_a_value_that_contains_itself_is_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(ValueError, match="nested deeper than 200"):
@@ -119,7 +119,7 @@ def test_a_value_inside_itself_is_refused() -> None:
         (b"\x09\x01\x00\x00\x00" * 5000 + b"\x00", "nested deeper than 200"),
     ],
 )
-def test_a_damaged_value_says_what_is_wrong(data: bytes, why: str) -> None:
+def test_the_error_of_a_damaged_value_is_specific(data: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=f"snapshot is damaged: .*{why}"):
         SnapshotReader(data).get()
 
@@ -164,7 +164,7 @@ def as_typed(layout: Layout, rows: list[EventRow]) -> list[EventRow]:
 
 
 @given(events())
-def test_events_come_back_as_they_were(case: tuple[Layout, list[EventRow]]) -> None:
+def test_events_are_restored_unchanged(case: tuple[Layout, list[EventRow]]) -> None:
     layout, rows = case
     assert same(as_typed(layout, unpack(layout, pack(layout, rows))), as_typed(layout, rows))
 
@@ -177,7 +177,7 @@ def test_nulls_of_wide_events(width: int) -> None:
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 255, 256, 257, 1000, 5000])
-def test_strings_that_repeat_are_written_once_and_shared_again(distinct: int) -> None:
+def test_repeated_strings_are_written_once_and_shared(distinct: int) -> None:
     layout = Layout(["s"], [TypeCode.STRING])
     names = [f"symbol {i} ü" for i in range(distinct)]
     rows = [(0, 0, (names[i % distinct] if i % 7 else None,)) for i in range(5000)]
@@ -196,7 +196,7 @@ def test_strings_of_every_length(length: int) -> None:
     assert unpack(layout, pack(layout, rows)) == rows
 
 
-def test_events_take_little_more_than_their_data() -> None:
+def test_events_take_little_more_space_than_their_data() -> None:
     layout = Layout(
         ["symbol", "price", "volume", "buy"], [TypeCode.STRING, TypeCode.DOUBLE, TypeCode.INT, TypeCode.BOOL]
     )
@@ -234,7 +234,7 @@ def test_changed_bytes_of_events_are_read_or_refused_and_nothing_leaks(
         unpack(layout, bytes(content[:cut]))  # it checks that its pool ends empty
 
 
-def test_a_part_is_read_by_a_reader_of_its_own() -> None:
+def test_a_section_is_read_by_its_own_reader() -> None:
     writer = SnapshotWriter()
     for values in ([1, "one"], [], [2.5]):
         begun = writer.begin()
@@ -252,7 +252,7 @@ def test_a_part_is_read_by_a_reader_of_its_own() -> None:
         first.get()
 
 
-def test_a_part_longer_than_what_is_left_is_refused() -> None:
+def test_a_section_longer_than_the_data_is_refused() -> None:
     for length in (-1, 1, 2**62):
         with pytest.raises(ValueError, match="damaged"):
             SnapshotReader(struct.pack("<q", length)).part()
@@ -264,7 +264,7 @@ SEALED = seal(b"payload")
 
 
 @given(st.binary())
-def test_a_sealed_payload_comes_back(payload: bytes) -> None:
+def test_a_sealed_payload_is_restored(payload: bytes) -> None:
     assert unseal(seal(payload)) == payload
 
 
@@ -284,13 +284,13 @@ def with_version(data: bytes) -> bytes:
         (with_version, "format version 3, this engine reads version 2"),
     ],
 )
-def test_what_can_not_be_restored_says_why(spoil: Callable[[bytes], bytes], why: str) -> None:
+def test_the_error_of_a_restore_says_why(spoil: Callable[[bytes], bytes], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         unseal(spoil(SEALED))
 
 
 @given(st.integers(0, len(SEALED) - 1), st.integers(1, 255))
-def test_no_change_of_a_byte_goes_unnoticed(position: int, change: int) -> None:
+def test_every_changed_byte_is_detected(position: int, change: int) -> None:
     spoilt = bytearray(SEALED)
     spoilt[position] ^= change
     with pytest.raises(ValueError, match="snapshot"):

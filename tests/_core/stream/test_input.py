@@ -29,7 +29,7 @@ def test_rows_may_be_tuples_lists_events_dicts_and_other_iterables():
         assert rows == [ROW] * len(forms)
 
 
-def test_an_event_brings_its_time_unless_one_is_given():
+def test_the_time_of_an_event_is_used_unless_another_is_given():
     with running(ALL) as runtime:
         (chunks, handler) = (collect_events(runtime, "S"), runtime.input_handler("S"))
         handler.send(Event(5, ROW))
@@ -39,7 +39,7 @@ def test_an_event_brings_its_time_unless_one_is_given():
         assert runtime.now == 11
 
 
-def test_without_a_time_the_clock_of_playback_stands_still():
+def test_without_a_time_the_playback_clock_does_not_move():
     with running(ALL) as runtime:
         chunks = collect_events(runtime, "S")
         runtime.input_handler("S").send(ROW, 5)
@@ -60,7 +60,7 @@ def test_numbers_of_numpy_and_python_are_taken_alike():
         assert [type(value) for value in rows[0]] == [np.str_, int, int, float, float, bool, type(None)]
 
 
-def test_the_ends_of_the_number_ranges_pass():
+def test_the_limits_of_numeric_types_are_accepted():
     with running(ALL) as runtime:
         rows = collect(runtime, "S")
         ends = [
@@ -97,7 +97,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("row", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_a_wrong_row_is_refused_by_name_and_nothing_happens(row, message):
+def test_an_invalid_row_is_refused_by_name_and_changes_nothing(row, message):
     with running(COPY) as runtime:
         rows = collect(runtime, "Out")
         handler = runtime.input_handler("S")
@@ -120,7 +120,7 @@ def event(row):
     return Event(20, row) if isinstance(row, tuple) else row
 
 
-def test_chunks_take_events_only_and_at_least_one():
+def test_a_chunk_needs_at_least_one_event():
     with running(ALL) as runtime:
         handler = runtime.input_handler("S")
         with pytest.raises(EventError, match="no events"):
@@ -161,7 +161,7 @@ def test_columns_may_be_a_mapping_or_an_arrow_table():
         assert all(row[0] is None and row[3] != row[3] for row in rows[1::2])
 
 
-def test_objects_travel_in_columns_of_a_mapping():
+def test_objects_can_be_columns_of_a_mapping():
     with running(ALL) as runtime:
         rows = collect(runtime, "S")
         runtime.input_handler("S").send_batch(COLUMNS, timestamp=[1, 2])
@@ -179,7 +179,7 @@ def test_objects_travel_in_columns_of_a_mapping():
     ],
     ids=["missing", "range", "type", "bool", "length"],
 )
-def test_a_wrong_column_is_refused_by_name_and_nothing_happens(change, message):
+def test_an_invalid_column_is_refused_by_name_and_changes_nothing(change, message):
     columns = {**COLUMNS, **change}
     columns = {name: column for name, column in columns.items() if column is not None}
     with running(COPY) as runtime:
@@ -200,7 +200,7 @@ def test_an_empty_batch_changes_nothing():
         assert (rows, batches) == ([], [])
 
 
-def test_rows_without_a_time_leave_the_clock_of_playback_alone():
+def test_rows_without_a_time_do_not_move_the_playback_clock():
     app = "@app:playback define stream S (v int); from S#window.time(1 sec) select count() as n insert into Out;"
     with running(app) as runtime:
         rows = collect(runtime, "Out")

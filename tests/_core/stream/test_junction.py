@@ -1,4 +1,4 @@
-"""Junctions: who sees a chunk, in what order, and what becomes of the others when one fails."""
+"""Junctions: order of receivers, and the effect of a failing receiver on the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kit.running import collect, running
 STREAM = "define stream S (v int);"
 
 
-def test_receivers_are_served_in_order_and_each_to_the_end() -> None:
+def test_receivers_are_called_in_order_and_each_completes() -> None:
     app = f"{STREAM} from S select v insert into A; from A select v insert into B; from S select v insert into C;"
     with running(app) as runtime:
         seen: list[str] = []
@@ -24,7 +24,7 @@ def test_receivers_are_served_in_order_and_each_to_the_end() -> None:
     assert seen == ["B", "A", "C", "S"]  # queries in the order of the text, then callbacks, depth first
 
 
-def test_a_callback_may_take_itself_and_others_out() -> None:
+def test_a_callback_can_remove_itself_and_others() -> None:
     with running(STREAM) as runtime:
         seen: list[str] = []
 
@@ -45,7 +45,7 @@ def test_a_callback_may_take_itself_and_others_out() -> None:
     assert seen == ["third"]
 
 
-def test_a_callback_that_joins_while_events_flow_is_served_from_then_on() -> None:
+def test_a_callback_added_during_an_event_is_called_from_then_on() -> None:
     with running(STREAM) as runtime:
         rows: list[Any] = []
         runtime.add_callback(
@@ -67,7 +67,7 @@ def noted(runtime: SiddhiAppRuntime) -> list[tuple[str, list[tuple[Any, ...]]]]:
     return failures
 
 
-def test_a_callback_that_fails_fails_alone() -> None:
+def test_a_failing_callback_does_not_affect_others() -> None:
     with running(STREAM) as runtime:
         failures = noted(runtime)
         before = collect(runtime, "S")
@@ -84,7 +84,7 @@ def test_a_callback_that_fails_fails_alone() -> None:
     assert failures == [("callback of 'S'", [(2,)])]
 
 
-def test_a_query_that_fails_takes_those_behind_it_along_and_the_sender_goes_on() -> None:
+def test_a_failing_query_skips_later_receivers_and_the_sender_continues() -> None:
     app = "define stream S (b bool); from S select b insert into A; from S select and(b) as b insert into B;"
     with running(f"{app} from S select b insert into C;") as runtime:
         failures = noted(runtime)
@@ -108,7 +108,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("way", ["row", "chunk", "batch"])
-def test_a_loop_without_end_fails_as_one_event_and_the_app_lives_on(loop: str, way: str) -> None:
+def test_an_endless_loop_fails_as_one_event_and_the_app_continues(loop: str, way: str) -> None:
     gc.collect()
     alive = live_events()
     with running(
@@ -134,7 +134,7 @@ def test_a_loop_without_end_fails_as_one_event_and_the_app_lives_on(loop: str, w
     assert live_events() == alive
 
 
-def test_a_loop_that_ends_is_no_failure() -> None:
+def test_a_loop_that_ends_is_not_a_failure() -> None:
     with running(f"{STREAM} from S[v > 0] select v - 1 as v insert into S; from S select v insert into O;") as runtime:
         rows = collect(runtime, "O")
         runtime.input_handler("S").send((400,))
@@ -142,7 +142,7 @@ def test_a_loop_that_ends_is_no_failure() -> None:
     assert sorted(rows) == sorted([(v,) for v in range(401)] * 2)
 
 
-def test_callbacks_that_feed_each_other_are_stopped_too() -> None:
+def test_callbacks_that_call_each_other_are_stopped() -> None:
     with running(f"{STREAM} define stream R (v int);") as runtime:
         failures: list[Exception] = []
         runtime.handle_exception_with(lambda error, origin, events: failures.append(error))
@@ -154,7 +154,7 @@ def test_callbacks_that_feed_each_other_are_stopped_too() -> None:
 
 
 @pytest.mark.parametrize("n_guarded", [0, 8])
-def test_rows_of_a_batch_that_a_query_fails_with_are_not_seen_by_those_behind_it(n_guarded: int) -> None:
+def test_later_receivers_do_not_get_rows_of_a_batch_that_failed_before(n_guarded: int) -> None:
     # With many queries that ask for a value, events are picked for each.
     queries = "".join(f"from S[v == {i}] select v insert into V{i};" for i in range(n_guarded))
     app = (

@@ -66,7 +66,7 @@ def passes(question: tuple[str | None, Any, int | None], row: tuple[Any, ...]) -
 @pytest.mark.parametrize("door", ["send", "send_events", "send_batch"])
 @pytest.mark.parametrize("apart", [False, True])
 @given(guards=questions(), rows=ROWS)
-def test_every_query_sees_what_it_asks_for_in_order(
+def test_every_query_gets_its_matching_events_in_order(
     door: str, apart: bool, guards: list[tuple[str | None, Any, int | None]], rows: list[tuple[Any, ...]]
 ) -> None:
     got: list[tuple[Any, ...]] = []
@@ -97,7 +97,7 @@ def test_every_query_sees_what_it_asks_for_in_order(
     assert got == expected
 
 
-def test_a_receiver_that_comes_while_an_event_is_delivered_sees_it_like_the_others() -> None:
+def test_a_receiver_added_during_an_event_gets_it() -> None:
     app = "define stream S (a string);" + "".join(f"from S[a == 'v{i}'] select a insert into Out;" for i in range(10))
     seen: list[Any] = []
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
@@ -123,7 +123,7 @@ def test_a_receiver_that_comes_while_an_event_is_delivered_sees_it_like_the_othe
     ]
 
 
-def test_a_query_that_fails_takes_only_those_behind_it_with_it() -> None:
+def test_a_failing_query_skips_later_receivers_only() -> None:
     app = "define stream S (a string);" + "".join(
         f"from S[a == 'v{i % 9}'] select a, fail(a) as failed insert into Out;" for i in range(10)
     )
@@ -147,7 +147,7 @@ def test_a_query_that_fails_takes_only_those_behind_it_with_it() -> None:
     assert len(errors) == 2
 
 
-def test_only_values_that_have_one_form_are_looked_up() -> None:
+def test_only_values_with_one_representation_are_looked_up() -> None:
     with pytest.raises(TypeError, match="events cannot be routed"):
         Dispatch(Layout(("d",), (TypeCode.DOUBLE,)), 0, [1.0])
     with pytest.raises(TypeError, match="must be a string, not 1"):

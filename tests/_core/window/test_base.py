@@ -1,4 +1,4 @@
-"""What every window has in common: one state per partition slot, copies of its own, the way into snapshots."""
+"""What all windows share: state per partition id, copies of events, snapshots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows_of(key: str, count: int = 6) -> list[tuple[int, tuple[str, int, int]]]:
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def test_keys_do_not_see_each_other(window: str) -> None:
+def test_partition_keys_have_separate_windows(window: str) -> None:
     query = f"from S#window.{window} select k, v insert all events into Out;"
     with running(f"{STREAM} {query}") as runtime:
         alone = collect(runtime, "Out")
@@ -42,7 +42,7 @@ def test_keys_do_not_see_each_other(window: str) -> None:
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def test_a_window_holds_copies_not_the_events_of_the_sender(window: str) -> None:
+def test_a_window_copies_the_events_of_the_sender(window: str) -> None:
     with running(f"{STREAM} from S#window.{window} select v insert all events into Out;") as runtime:
         rows = collect(runtime, "Out")
         values: list[object] = ["A", 1, 1_000]
@@ -56,7 +56,7 @@ def test_a_window_holds_copies_not_the_events_of_the_sender(window: str) -> None
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("stop", range(7))
-def test_a_window_goes_on_from_a_snapshot(window: str, stop: int) -> None:
+def test_a_window_continues_from_a_snapshot(window: str, stop: int) -> None:
     app = f"{STREAM} from S#window.{window} select k, v insert all events into Out;"
     events = rows_of("A")
     with running(app) as runtime:
@@ -78,7 +78,7 @@ def test_a_window_goes_on_from_a_snapshot(window: str, stop: int) -> None:
     assert parts == whole
 
 
-def test_expired_events_keep_their_time_in_the_chunk_of_the_event_that_made_them_leave() -> None:
+def test_expired_events_have_their_own_time_in_the_chunk() -> None:
     with running(
         "define stream S (v int); @info(name='q') from S#window.length(1) select v insert all events into O;"
     ) as runtime:

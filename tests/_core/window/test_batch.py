@@ -1,4 +1,4 @@
-"""lengthBatch, timeBatch and batch: what a join finds in them amid a release."""
+"""lengthBatch, timeBatch and batch: what a join finds in them during a release."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def send(runtime: SiddhiAppRuntime, time: int, *numbers: int) -> None:
 
 
 @pytest.mark.parametrize("right", RIGHT)
-def test_what_a_piece_feeds_back_finds_the_whole_chunk(on: str, right: str) -> None:
+def test_an_event_fed_back_during_a_release_finds_the_whole_chunk(on: str, right: str) -> None:
     define, window = RIGHT[right]
     app = f"""{STREAMS} {define}
         from L#window.length(5) as l join {window} as r on {on} select l.k as k, l.n as n, r.i as i insert into O;
@@ -50,7 +50,7 @@ def test_what_a_piece_feeds_back_finds_the_whole_chunk(on: str, right: str) -> N
 
 @pytest.mark.parametrize("events", ["into", "all events into"])
 @pytest.mark.parametrize("window", ["batch()", "batch(2)", "batch(9)", "lengthBatch(4)", "timeBatch(10)"])
-def test_a_function_that_sends_amid_a_release_finds_the_whole_batch(on: str, window: str, events: str) -> None:
+def test_a_function_that_sends_during_a_release_finds_the_whole_batch(on: str, window: str, events: str) -> None:
     manager = SiddhiManager()
 
     @extension.function(
@@ -78,7 +78,7 @@ def test_a_function_that_sends_amid_a_release_finds_the_whole_batch(on: str, win
 
 @pytest.mark.parametrize("batches", [1, 2])
 @pytest.mark.parametrize("window", ["batch()", "batch(2)", "lengthBatch(4)"])
-def test_a_batch_whose_join_failed_is_found_in_its_order(on: str, window: str, batches: int) -> None:
+def test_a_batch_whose_join_failed_is_found_in_order(on: str, window: str, batches: int) -> None:
     app = f"""{STREAMS} define function f[python] return int {{
             if data == [0, 2]: raise ValueError('no')
             return data[1]
@@ -121,7 +121,7 @@ def values_of(query: str, *chunks: list[int], partitioned: bool) -> list[Any]:
         ("all events into", "sum(v)", [5, 13, 4]),
     ],
 )
-def test_a_chunk_begins_anew_where_expired_events_are_wanted(
+def test_with_expired_events_each_chunk_is_reset(
     clause: str, function: str, expected: list[int], partitioned: bool
 ) -> None:
     query = f"from S#window.batch() select {function} as x insert {clause} O;"
@@ -129,18 +129,18 @@ def test_a_chunk_begins_anew_where_expired_events_are_wanted(
 
 
 @pytest.mark.parametrize(("partitioned", "expected"), [(False, [2, 6, 4, 9]), (True, [2, 2, 2, 2])])
-def test_aggregates_of_a_key_go_on_where_nobody_wants_expired_events(partitioned: bool, expected: list[int]) -> None:
+def test_without_expired_events_aggregates_of_a_key_continue(partitioned: bool, expected: list[int]) -> None:
     query = "from S#window.batch() select minForever(v) as x insert into O;"
     assert values_of(query, [2, 3], [7, 6], [4], [9], partitioned=partitioned) == expected
 
 
 @pytest.mark.parametrize(("partitioned", "expected"), [(False, [5, 4, 6, 8]), (True, [5, 4, 10, 8])])
-def test_the_pieces_of_a_chunk_begin_anew_in_a_partition_too(partitioned: bool, expected: list[int]) -> None:
+def test_the_parts_of_a_chunk_are_reset_in_a_partition_too(partitioned: bool, expected: list[int]) -> None:
     query = "from S#window.batch(2) select sum(v) as x insert into O;"
     assert values_of(query, [2, 3, 4], [1, 5, 8], partitioned=partitioned) == expected
 
 
-def test_a_reset_is_dated_by_the_piece_before_it() -> None:
+def test_a_reset_has_the_time_of_the_part_before_it() -> None:
     query = "@info(name = 'q') from S#window.batch(2) select v insert expired events into O;"
     times: list[int] = []
     with running(VALUES + query) as runtime:
@@ -156,7 +156,7 @@ def test_a_reset_is_dated_by_the_piece_before_it() -> None:
 @pytest.mark.parametrize(
     ("streams", "expected"), [("LRL", [1, 2]), ("LRLRL", [1, 2, 1]), ("RLLRL", [1, 2, 1]), ("LRRL", [1, 1])]
 )
-def test_the_first_chunk_of_a_join_side_resets_nothing(
+def test_the_first_chunk_of_a_join_side_is_not_reset(
     streams: str, expected: list[int], clause: str, partitioned: bool
 ) -> None:
     query = f"""from L#window.length(9) as l left outer join R#window.batch() as r on l.n == r.i

@@ -1,4 +1,4 @@
-"""expression and expressionBatch: conditions given by events, failures, what keys share."""
+"""expression and expressionBatch: conditions from events, failures, state shared by keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.kit.running import collect, collect_events, running
 DYNAMIC = "@app:playback define stream S (v int, bound string);"
 
 
-def test_a_new_text_is_applied_to_what_is_held():
+def test_a_changed_condition_is_applied_to_the_window():
     with running(f"{DYNAMIC} from S#window.expression(bound) select v insert expired events into Out;") as runtime:
         left = collect_events(runtime, "Out")
         send = runtime.input_handler("S").send
@@ -23,7 +23,7 @@ def test_a_new_text_is_applied_to_what_is_held():
 
 @pytest.mark.parametrize("text", ["count() <=", "v", "unknown > 2", None])
 @pytest.mark.parametrize("window", ["expression", "expressionBatch"])
-def test_an_event_with_a_text_that_is_no_condition_fails_alone(window, text):
+def test_an_event_with_an_invalid_condition_fails_alone(window, text):
     with running(f"{DYNAMIC} from S#window.{window}(bound) select v insert all events into Out;") as runtime:
         failures = []
         runtime.handle_exception_with(lambda error, *_: failures.append(error))
@@ -37,7 +37,7 @@ def test_an_event_with_a_text_that_is_no_condition_fails_alone(window, text):
         assert (1,) in out
 
 
-def test_what_streams_passes_once_even_if_its_condition_changes():
+def test_a_streamed_event_is_emitted_once_if_its_condition_changes():
     app = f"{DYNAMIC} from S#window.expressionBatch(bound, false, true) select v insert all events into Out;"
     with running(app) as runtime:
         calls = []
@@ -53,7 +53,7 @@ def test_what_streams_passes_once_even_if_its_condition_changes():
         assert left == [1, 2, 3]
 
 
-def test_the_ends_can_be_compared_with_the_event_at_hand():
+def test_the_first_event_can_be_compared_with_the_current_one():
     app = (
         "@app:playback define stream S (v int); from S#window.expression('{}') select v insert expired events into Out;"
     )
@@ -70,7 +70,7 @@ def test_the_ends_can_be_compared_with_the_event_at_hand():
             assert out == left, condition
 
 
-def test_script_functions_can_be_called():
+def test_script_functions_are_allowed():
     app = """@app:playback define function twice[python] return int { return data[0] * 2 };
     define stream S (v int); define window W (v int) expression('twice(first.v) == 2 or count() <= 1');
     from S#window.expression('twice(first.v) == 2 or count() <= 1') select v insert expired events into Out;
@@ -83,7 +83,7 @@ def test_script_functions_can_be_called():
         assert [event["v"] for event in runtime.query("from W select v")] == [1, 5, 6, 1]
 
 
-def test_the_keys_of_a_partition_share_what_a_condition_counts():
+def test_partition_keys_share_the_aggregates_of_a_condition():
     app = """@app:playback define stream S (k string, v int); partition with (k of S) begin
     from S#window.expression('count() <= 2') select k, v insert expired events into Out; end;"""
     with running(app) as runtime:
@@ -93,7 +93,7 @@ def test_the_keys_of_a_partition_share_what_a_condition_counts():
         assert out == [("B", 2), ("A", 0)]
 
 
-def test_a_batch_is_stamped_with_the_time_of_its_release():
+def test_a_batch_has_the_time_of_its_release():
     app = (
         "@app:playback define stream S (v int); from S#window.expressionBatch('count() <= 2') select v insert into Out;"
     )
@@ -117,7 +117,7 @@ def two_sided(app, sends):
         return calls
 
 
-def test_an_event_that_fails_in_an_empty_window_is_its_own_batch_even_if_included():
+def test_a_failed_event_of_an_empty_window_is_its_own_batch():
     app = (
         "@app:playback define stream S (v int);"
         "from S#window.expressionBatch('v < 5', true{}) select v insert all events into Out;"
@@ -127,7 +127,7 @@ def test_an_event_that_fails_in_an_empty_window_is_its_own_batch_even_if_include
     assert two_sided(app.format(", true"), rows) == [([1], []), ([7], [1, 7]), ([8], [8]), ([2], [])]
 
 
-def test_an_aggregate_counts_an_event_that_fails_in_an_empty_window_out_and_in():
+def test_an_aggregate_adds_and_removes_a_failed_event_of_an_empty_window():
     app = (
         "@app:playback define stream S (v int);"
         "from S#window.expressionBatch('v < 5', true, true) select count() as n insert all events into Out;"
@@ -135,13 +135,13 @@ def test_an_aggregate_counts_an_event_that_fails_in_an_empty_window_out_and_in()
     assert two_sided(app, [(1,), (7,), (8,), (2,)]) == [([1], []), ([], [0]), ([0], []), ([1], [])]
 
 
-def test_what_another_condition_lets_go_leaves_with_the_event_that_brings_it():
+def test_events_of_a_changed_condition_expire_with_the_new_event():
     app = f"{DYNAMIC} from S#window.expressionBatch(bound, false, true) select v insert all events into Out;"
     rows = [(1, "count() <= 9"), (2, "count() <= 9"), (3, "count() <= 1"), (4, "count() <= 1")]
     assert two_sided(app, rows) == [([1], []), ([2], []), ([3], [1, 2]), ([4], [3])]
 
 
-def test_what_another_condition_lets_go_leaves_even_if_the_event_that_brings_it_fails():
+def test_events_of_a_changed_condition_expire_if_the_new_event_fails():
     app = (
         "@app:playback define stream S (v int, bound string);"
         "define function brittle[python] return bool { return 12 / data[0] > 0 };"

@@ -1,4 +1,4 @@
-"""externalTimeBatch: borders, late and null times, the timeout."""
+"""externalTimeBatch: boundaries, late and null times, the timeout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def timed(*times: int) -> list[tuple[int, tuple[int | None, int, int]]]:
     return [(number + 1, (time, time, 0)) for number, time in enumerate(times)]
 
 
-def test_the_border_opens_the_next_batch():
+def test_an_event_at_the_boundary_starts_the_next_batch():
     assert released("externalTimeBatch(at, 100)", timed(10, 50, 110, 300)) == [[10, 50], [110]]
 
 
@@ -33,7 +33,7 @@ def test_a_late_event_joins_the_open_batch():
     assert released("externalTimeBatch(at, 100)", timed(10, 120, 30, 400)) == [[10], [120, 30]]
 
 
-def test_the_start_may_come_with_the_first_event_as_an_int():
+def test_the_start_can_be_an_int_of_the_first_event():
     events = [(1, (130, 1, 90)), (2, (180, 2, 0)), (3, (190, 3, 0))]
     assert released("externalTimeBatch(at, 100, began)", events) == [[1, 2]]
 
@@ -50,7 +50,7 @@ def test_an_event_without_time_fails_alone():
         assert "'at'" in failures[0]
 
 
-def test_after_the_timeout_a_period_is_released_again_with_what_came_later():
+def test_after_the_timeout_a_period_is_emitted_again_with_later_events():
     app = f"{STREAM} from S#window.externalTimeBatch(at, 1000, 0, 50) select v, at insert into Out;"
     with running(app) as runtime:
         chunks = collect_events(runtime, "Out")
@@ -71,7 +71,7 @@ SEARCHES = ["a.v == b.v", "a.v <= b.v", "a.v == b.v + 0"]
 
 @pytest.mark.parametrize("replace", ["", ", true"])
 @pytest.mark.parametrize("on", SEARCHES)
-def test_a_join_finds_what_the_timeout_released_and_released_again(on: str, replace: str) -> None:
+def test_a_join_finds_a_batch_emitted_by_the_timeout_and_emitted_again(on: str, replace: str) -> None:
     with running(JOINED.format(on=on, replace=replace, events="into")) as runtime:
         out = collect(runtime, "Out")
 
@@ -91,7 +91,7 @@ def test_a_join_finds_what_the_timeout_released_and_released_again(on: str, repl
 
 
 @pytest.mark.parametrize("on", SEARCHES)
-def test_what_is_released_again_joins_as_expired_and_as_current(on: str) -> None:
+def test_a_batch_emitted_again_joins_as_expired_and_current(on: str) -> None:
     with running(JOINED.format(on=on, replace="", events="all events into")) as runtime:
         chunks = collect_events(runtime, "Out")
         runtime.input_handler("S").send(("a", 1), 900)
@@ -105,7 +105,7 @@ def test_what_is_released_again_joins_as_expired_and_as_current(on: str) -> None
 
 @pytest.mark.parametrize("on", SEARCHES)
 @pytest.mark.parametrize(("timeout", "times"), [("", (0, 100, 200, 1000)), (", 0, 300", (0, 100))])
-def test_an_event_whose_join_failed_is_held_like_those_before_it(on: str, timeout: str, times: tuple[int, ...]) -> None:
+def test_an_event_whose_join_failed_stays_in_the_window(on: str, timeout: str, times: tuple[int, ...]) -> None:
     app = f"""@app:playback define stream S (k string, v int); define stream R (v int, at long);
         define function f[python] return long {{
             if data[0] == 100 and data[1] == 'first': raise ValueError('no')
@@ -133,7 +133,7 @@ def test_an_event_whose_join_failed_is_held_like_those_before_it(on: str, timeou
 
 
 @pytest.mark.parametrize("on", SEARCHES)
-def test_a_function_that_sends_amid_a_release_finds_what_has_come_out(on: str) -> None:
+def test_a_function_that_sends_during_a_release_finds_emitted_events(on: str) -> None:
     manager = SiddhiManager()
 
     @extension.function("test:send", args=(STRING, LONG), returns=LONG, registry=extension.Registry())
@@ -156,7 +156,7 @@ def test_a_function_that_sends_amid_a_release_finds_what_has_come_out(on: str) -
     assert [at for key, at in out if key == "first"] == [0, 100, 200]
 
 
-def test_held_times_may_become_the_end_of_their_period():
+def test_buffered_times_can_become_the_end_of_their_period():
     app = f"{STREAM} from S#window.externalTimeBatch(at, 100, 0, 1000, true) select v, at insert into Out;"
     with running(app) as runtime:
         out = collect(runtime, "Out")
@@ -165,6 +165,6 @@ def test_held_times_may_become_the_end_of_their_period():
         assert out == [(110, 200), (150, 200)]
 
 
-def test_a_batch_that_lasts_no_time_is_refused():
+def test_a_batch_of_zero_duration_is_refused():
     with pytest.raises(SiddhiAppCreationError, match="0 ms"):
         released("externalTimeBatch(at, 0)", [])

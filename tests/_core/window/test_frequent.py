@@ -21,7 +21,7 @@ def passed(window: str, select: str, rows: list[tuple[object, ...]]) -> list[tup
         return out
 
 
-def test_without_an_attribute_the_key_is_what_is_selected_as_it_is():
+def test_without_an_attribute_the_key_is_all_selected_attributes():
     rows = [("A", 1), ("A", 2), ("B", 3), ("A", 4)]
     assert passed("frequent(1)", "a, v", rows) == [("A", 1), ("A", 2), ("B", 3), ("A", 4)]
     assert passed("frequent(1)", "a, v * 1 as v", rows) == [("A", 1), ("A", 2), ("A", 4)]
@@ -32,25 +32,25 @@ def test_null_is_a_key():
     assert passed("frequent(1, a)", "v", [(None, 1), (None, 2), ("A", 3), (None, 4)]) == [(1,), (2,), (4,)]
 
 
-def test_the_share_decides_what_passes():
+def test_the_support_threshold_decides_what_passes():
     rows = [("A", 1), ("B", 2), ("A", 3), ("C", 4), ("A", 5), ("A", 6)]
     assert passed("lossyFrequent(0.6, 0.1, a)", "v", rows) == [(1,), (2,), (3,), (5,), (6,)]
 
 
-def test_one_share_leaves_the_error_at_a_tenth():
+def test_the_error_bound_defaults_to_a_tenth_of_the_support():
     assert passed("lossyFrequent(0.5)", "a", [("A", 1), ("A", 2)]) == passed(
         "lossyFrequent(0.5, 0.05)", "a", [("A", 1), ("A", 2)]
     )
 
 
 @pytest.mark.parametrize("window", ["lossyFrequent(1.5)", "lossyFrequent(0.5, 0.0)", "frequent(2, v)"])
-def test_what_makes_no_sense_is_refused(window):
+def test_invalid_arguments_are_refused(window):
     with pytest.raises(SiddhiAppError):
         passed(window, "a", [])
 
 
 @pytest.mark.parametrize("most", [-1, 1, 2**31, 2**63 - 1])
-def test_a_snapshot_with_an_impossible_count_of_keys_is_refused(most):
+def test_a_snapshot_with_an_invalid_count_of_keys_is_refused(most):
     with running("@app:playback define stream S (a string); from S#window.frequent(2) select a insert into O;") as app:
         for key in "ab":
             app.input_handler("S").send((key,), 1000)

@@ -42,7 +42,7 @@ class NamedWindow:
         self.input.send_rows([(0, (value,)) for value in values])
 
 
-def test_a_chunk_is_published_as_one() -> None:
+def test_a_chunk_is_published_whole() -> None:
     window = NamedWindow("length", True, True)
     window.send(1)
     window.send(2, 3)

@@ -1,4 +1,4 @@
-"""sort: what belongs to the first n, and in which order contents are shown."""
+"""sort: which events stay in the window, and their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row(name: str | None, **values: object) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("attribute", "ilfd")
-def test_numbers_of_every_type_are_ordered_by_value(attribute):
+def test_numbers_are_ordered_by_value(attribute):
     rows = [row(str(value), **{attribute: value}) for value in (5, -3, 2, 9, -4)]
     assert expired(f"sort(2, {attribute})", rows) == ["5", "9", "2"]
     assert expired(f"sort(2, {attribute}, 'desc')", rows) == ["-3", "2", "-4"]
@@ -42,17 +42,17 @@ def test_nan_is_greater_than_every_number():
     assert expired("sort(2, d)", rows) == ["nan", "inf"]
 
 
-def test_of_equal_events_the_later_one_leaves():
+def test_the_later_one_of_equal_events_expires():
     rows = [row(name, i=1) for name in ("first", "second", "third")]
     assert expired("sort(2, i)", rows) == ["third"]
 
 
-def test_a_later_attribute_decides_between_equals():
+def test_a_later_attribute_decides_if_the_first_is_equal():
     rows = [row("x", i=1, l=5), row("y", i=1, l=7), row("z", i=1, l=6)]
     assert expired("sort(2, i, 'asc', l, 'desc')", rows) == ["x"]
 
 
-def test_the_content_is_shown_in_order():
+def test_the_window_is_in_order():
     app = "@app:playback define stream S (v int); define window W (v int) sort(4, v); from S select v insert into W;"
     with running(app) as runtime:
         for value in (7, 3, 9, 1, 5, 8, 2):
@@ -71,7 +71,7 @@ EDGES = [None, float("nan"), float("-inf"), -1.5, -0.0, 0.0, 2.0, float("inf")]
     st.booleans(),
     st.booleans(),
 )
-def test_content_is_shown_in_order_however_often_somebody_looks(
+def test_the_window_is_in_order_however_often_it_is_read(
     rows: list[tuple[float | None, int | None, bool]], length: int, down: bool, then_down: bool
 ) -> None:
     sign, then_sign = -1 if down else 1, -1 if then_down else 1
@@ -102,6 +102,6 @@ def test_content_is_shown_in_order_however_often_somebody_looks(
         assert [e.data[2] for e in runtime.query("from W select d, l, n")] == [row[2] for row in held]
 
 
-def test_what_is_no_order_is_refused():
+def test_an_invalid_order_is_refused():
     with pytest.raises(SiddhiAppError):
         expired("sort(2, a, 'up')", [])

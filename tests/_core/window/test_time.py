@@ -12,7 +12,7 @@ from tests.kit.running import collect, collect_events, running
 STREAM = "@app:playback define stream S (k string, v int);"
 
 
-def test_time_and_length_both_bound_what_is_held():
+def test_time_and_length_both_limit_the_window():
     with running(f"{STREAM} from S#window.timeLength(100, 2) select v insert expired events into Out;") as runtime:
         out = collect(runtime, "Out")
         for time in (1000, 1010, 1020):
@@ -42,34 +42,34 @@ def called(*sent: tuple[int, int] | int) -> list[tuple[list[int], list[int]]]:
     return calls
 
 
-def test_an_event_in_time_leaves_by_its_timer_before_the_next_one_comes():
+def test_an_event_expires_by_its_timer_before_the_next_event():
     assert called((1000, 1), (1050, 2), (1100, 3)) == [([1], []), ([2], []), ([], [1]), ([3], [])]
 
 
-def test_a_late_event_leaves_in_the_chunk_of_the_event_that_finds_it_too_old():
+def test_a_late_event_expires_with_the_next_event():
     calls = called((1000, 1), (910, 2), (1001, 3), (1020, 4))
     assert calls == [([1], []), ([2], []), ([3], [1]), ([4], [2])]
 
 
-def test_the_timer_of_a_late_event_waits_for_those_before_it():
+def test_the_timer_of_a_late_event_waits_for_earlier_timers():
     before = [([1], []), ([2], []), ([3], [1])]
     assert called((1000, 1), (910, 2), (1001, 3), 1099) == before
     assert called((1000, 1), (910, 2), (1001, 3), 1100) == [*before, ([], [2])]
 
 
-def test_a_late_event_leaves_by_the_timer_of_one_that_has_left():
+def test_a_late_event_expires_by_the_timer_of_an_expired_event():
     # The timer of 1 has its turn at 1060, when 3, of 940, is too old; that of 2 had not.
     calls = called((960, 1), (1000, 2), (940, 3), (990, 4), (1065, 5))
     assert calls == [([1], []), ([2], []), ([3], [1]), ([4], [2]), ([], [3]), ([5], [])]
 
 
-def test_a_late_event_wakes_nobody():
+def test_a_late_event_sets_no_timer():
     # 1 is too old as it comes; 2 does not move the clock, so that no timer has its turn before it.
     assert called(2000, (1500, 1), (1600, 2)) == [([1], []), ([2], [1])]
     assert called(2000, (1500, 1), 2000) == [([1], []), ([], [1])]
 
 
-def test_a_restored_window_knows_the_timers_of_events_that_have_left():
+def test_a_restored_window_keeps_timers_of_expired_events():
     app = f"{STREAM} {QUERY}"
     sent = [(960, 1), (1000, 2), (940, 3), (990, 4)]
     with running(app) as runtime:
@@ -83,14 +83,14 @@ def test_a_restored_window_knows_the_timers_of_events_that_have_left():
     assert out == [(3,), (5,)]
 
 
-def test_more_timers_than_that_are_forgotten():
+def test_older_timers_of_expired_events_are_dropped():
     many = [(1000 + i // 10, i) for i in range(600)]
     calls = called(*many, (1000, 600), (1001, 601), 1120)
     assert calls[-1] == ([], [600, 601])
     assert len(calls) == 603
 
 
-def test_delayed_events_are_stamped_with_the_clock():
+def test_delayed_events_have_the_time_of_the_clock():
     with running(f"{STREAM} from S#window.delay(100) select v insert into Out;") as runtime:
         chunks = collect_events(runtime, "Out")
         runtime.input_handler("S").send(("A", 1), 1000)
@@ -101,7 +101,7 @@ def test_delayed_events_are_stamped_with_the_clock():
         assert [[(event["v"], event.timestamp) for event in chunk] for chunk in chunks] == [[(1, 1150), (2, 1150)]]
 
 
-def test_a_delayed_group_is_counted_when_it_comes_out():
+def test_a_delayed_group_is_counted_when_it_is_emitted():
     app = f"{STREAM} from S#window.delay(100) select k, count() as n group by k insert all events into Out;"
     with running(app) as runtime:
         out = collect(runtime, "Out")
@@ -123,7 +123,7 @@ def test_a_delayed_group_is_counted_when_it_comes_out():
         "expressionBatch('count() <= 2')",
     ],
 )
-def test_what_a_purged_key_held_is_gone(window):
+def test_the_state_of_a_purged_key_is_removed(window):
     app = f"""{STREAM} @purge(enable='true', interval='1 sec', idle.period='100 milliseconds')
     partition with (k of S) begin from S#window.{window} select k, v insert all events into Out; end;"""
     with running(app) as runtime:
@@ -136,7 +136,7 @@ def test_what_a_purged_key_held_is_gone(window):
         assert ("A", 1) not in out
 
 
-def test_cron_releases_at_ticks_and_skips_those_without_events():
+def test_cron_emits_at_ticks_and_skips_ticks_without_events():
     app = f"{STREAM} @info(name='q') from S#window.cron('*/10 * * * * ?') select v insert all events into Out;"
     with running(app) as runtime:
         calls = []
@@ -154,7 +154,7 @@ def test_cron_releases_at_ticks_and_skips_those_without_events():
         assert len(calls) == 2
 
 
-def test_cron_waits_for_no_tick_while_it_holds_nothing():
+def test_cron_sets_no_timer_while_it_is_empty():
     with running(f"{STREAM} from S#window.cron('* * * * * ?') select v insert into Out;") as runtime:
         assert runtime.next_due is None
         runtime.input_handler("S").send(("A", 1), 10_500)
@@ -163,13 +163,13 @@ def test_cron_waits_for_no_tick_while_it_holds_nothing():
         assert runtime.next_due is None
 
 
-def test_cron_keeps_nothing_where_no_tick_is_left():
+def test_cron_keeps_no_events_after_the_last_tick():
     with running(f"{STREAM} from S#window.cron('0 0 0 1 1 ? 1999') select v insert into Out;") as runtime:
         runtime.input_handler("S").send(("A", 1), 10**12)
         assert runtime.next_due is None
 
 
-def test_a_window_needs_its_app():
+def test_cron_requires_a_context_and_a_schedule():
     pool = EventPool(Layout(["v"], [TypeCode.INT]))
     with pytest.raises(TypeError):
         CronWindow(None, pool, lambda _: None)

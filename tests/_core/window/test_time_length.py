@@ -1,4 +1,4 @@
-"""timeLength: what is restored."""
+"""timeLength: restored snapshots."""
 
 from __future__ import annotations
 

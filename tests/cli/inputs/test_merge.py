@@ -1,4 +1,4 @@
-"""Inputs are merged by time, each in its own order, the first named first at equal times."""
+"""Inputs are merged by time; each keeps its order, and at equal times the first named input is first."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def order(*sources: Listed) -> list[tuple[int, str]]:
     return rows
 
 
-def test_by_time_and_at_equal_times_by_input() -> None:
+def test_inputs_are_merged_by_time_and_at_equal_times_by_input() -> None:
     rows = order(Listed("a", [1, 4, 4, 9]), Listed("b", [2, 4, 5]), Listed("c", []))
     assert [label for _, label in rows] == ["a0", "b0", "a1", "a2", "b1", "b2", "a3"]
 
 
-def test_an_input_keeps_its_order_where_its_times_go_back() -> None:
+def test_an_input_keeps_its_order_if_its_times_decrease() -> None:
     rows = order(Listed("a", [5, 1, 7]), Listed("b", [6, 2]))
     assert [label for _, label in rows] == ["a0", "a1", "b0", "b1", "a2"]
 
 
-def test_without_times_one_input_after_the_other() -> None:
+def test_inputs_without_times_follow_one_another() -> None:
     runs = list(one_after_another([Listed("a", [9, 8, 7, 6]), Listed("b", [1])]))
     assert [(run.stream, len(run)) for run in runs] == [("a", 3), ("a", 1), ("b", 1)]
 
@@ -71,7 +71,7 @@ def test_sorted_inputs_merge_as_heapq_merges_them(inputs: list[list[int]], size:
     assert order(*sources) == list(heapq.merge(*rows, key=lambda row: row[0]))
 
 
-def test_reading_ahead_raises_after_the_chunks_before() -> None:
+def test_an_error_of_reading_ahead_is_raised_after_the_chunks_before() -> None:
     def chunks() -> Iterator[Chunk]:
         yield from Listed("a", [1, 2, 3, 4]).chunks()
         raise BadInput("line 5")

@@ -1,4 +1,4 @@
-"""Files become events of the stream's types; what can't be read is named by file, line, column and value."""
+"""Files are read as events of the stream's types; an error names file, line, column and value."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_empty_cell_is_null_and_a_quoted_one_the_empty_string(file: Any) -> N
     ]
 
 
-def test_other_columns_and_blank_lines_are_passed_over(file: Any) -> None:
+def test_other_columns_and_blank_lines_are_ignored(file: Any) -> None:
     path = file("other,name,n,price,flag\n\nx,a,1,1,true\n\n\ny,b,2,2,true\n\n")
     assert [row[0] for row in Reading(path).rows] == ["a", "b"]
 
@@ -115,17 +115,17 @@ def test_a_bad_line_is_named(file: Any, line: str, said: str) -> None:
     assert [row[0] for row in reading.rows] == ["a", "c"]
 
 
-def test_text_that_is_not_utf_8_is_named(file: Any) -> None:
+def test_text_that_is_not_utf_8_is_an_error_with_its_place(file: Any) -> None:
     path = file("name,n,price,flag\na,1,1,true\n\xff,1,1,true\n".encode("latin-1"))
     assert "line 3: not UTF-8 text" in refusal(path)
 
 
-def test_lines_are_counted_through_values_with_line_ends(file: Any) -> None:
+def test_line_numbers_count_line_ends_inside_values(file: Any) -> None:
     path = file('name,n,price,flag\n"a\n\nb",1,1,true\nc,x,1,true\n')
     assert f"{path}, line 5, column 'n'" in refusal(path)
 
 
-def test_rows_before_a_bad_line_are_events(file: Any) -> None:
+def test_rows_before_a_bad_line_are_sent(file: Any) -> None:
     path = file("name,n,price,flag\n" + "a,1,1,true\n" * 7 + "a,x,1,true\n" + "a,1,1,true\n" * 7)
     source = open_source(Endpoint("S", str(path), Format.CSV), ATTRIBUTES, None, BadLines(False, pytest.fail))
     seen = 0
@@ -137,7 +137,7 @@ def test_rows_before_a_bad_line_are_events(file: Any) -> None:
     assert seen == 7
 
 
-def test_after_some_bad_lines_the_rest_is_only_counted(file: Any) -> None:
+def test_after_some_bad_lines_further_ones_are_only_counted(file: Any) -> None:
     reading = Reading(file("n\n" + "x\n1\n" * 10), [("n", "int")], skip=True)
     assert reading.bad_lines.count == 10
     assert len(reading.said) == 6
@@ -145,7 +145,7 @@ def test_after_some_bad_lines_the_rest_is_only_counted(file: Any) -> None:
     assert reading.rows == [(1,)] * 10
 
 
-def test_a_missing_column_is_named_with_the_likely_one(file: Any) -> None:
+def test_a_missing_column_is_an_error_with_a_suggestion(file: Any) -> None:
     path = file("name,n,prize,flag\n")
     assert refusal(path) == (
         f"{path} has no column 'price' for stream 'S' (columns: name, n, prize, flag); did you mean 'prize'?"
@@ -166,7 +166,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         assert f"cannot read {tmp_path / name}: No such file or directory" == refusal(tmp_path / name)
 
 
-def test_objects_can_not_be_read(file: Any) -> None:
+def test_object_attributes_are_refused(file: Any) -> None:
     assert "attribute 'o' of stream 'S' has type object" in refusal(file("o\n"), [("o", "object")])
 
 
@@ -215,7 +215,7 @@ def test_a_missing_or_unreadable_time_is_named(file: Any, kind: str | None) -> N
     assert f"{path}, line 4, column 't': 'soon' is not a" in reading.said[1]
 
 
-def test_json_lines_by_key_absent_is_null(file: Any) -> None:
+def test_an_absent_json_key_is_null(file: Any) -> None:
     text = '{"name":"é","n":1,"price":2,"flag":true,"more":[1]}\n\n{"n":null,"price":2.5}\n{"name":"\\ud83d\\ude00"}'
     assert Reading(file(text, ".jsonl")).rows == [
         ("é", 1, 2.0, True),
@@ -244,7 +244,7 @@ def test_a_bad_json_line_is_named(file: Any, line: str, said: str) -> None:
     assert len(Reading(path, skip=True).rows) == 2
 
 
-def test_values_of_any_length_are_read_and_bad_ones_named(file: Any) -> None:
+def test_values_of_any_length_are_read(file: Any) -> None:
     long = "x" * 200_000
     assert Reading(file(f"name,n,price,flag\n{long},1,2,true\n")).rows == [(long, 1, 2.0, True)]
     assert Reading(file(f"name,n,price,flag,at\n{long},1,2,true,7\n"), timestamp="at").times == [7]
@@ -259,7 +259,7 @@ def test_values_of_any_length_are_read_and_bad_ones_named(file: Any) -> None:
 
 
 @pytest.mark.parametrize("line", ["null", " null ", "\tnull\r"])
-def test_a_line_that_is_null_is_no_event(file: Any, line: str) -> None:
+def test_a_null_line_is_not_an_event(file: Any, line: str) -> None:
     good = json.dumps({"name": None, "n": 1, "price": None, "flag": None})
     for lines in ([line], [line, line], [line, good, good], [good, line, good], [good, good, line]):
         read = Reading(file("\n".join(lines), ".jsonl"), skip=True)
@@ -268,14 +268,14 @@ def test_a_line_that_is_null_is_no_event(file: Any, line: str) -> None:
         assert read.said[0].endswith(f", line {lines.index(line) + 1}: expected a JSON object, found null")
 
 
-def test_a_number_out_of_range_is_no_fault_of_the_first_column(file: Any) -> None:
+def test_a_number_out_of_range_is_not_blamed_on_the_first_column(file: Any) -> None:
     with pytest.raises(BadInput, match="line 2: not readable; a number may be out of range"):
         Reading(
             file('{"name": "a", "n": 1, "price": 1, "flag": true}\n{"name": "a", "n": 1, "price": 1e400}', ".jsonl")
         )
 
 
-def test_a_key_no_line_has_is_named_with_the_likely_one(file: Any) -> None:
+def test_a_missing_key_is_an_error_with_a_suggestion(file: Any) -> None:
     message = refusal(file('{"name":"a","n":1,"prize":1,"flag":true}\n', ".jsonl"))
     assert "has no column 'price' for stream 'S' (columns: name, n, prize, flag); did you mean 'prize'?" in message
 
@@ -296,7 +296,7 @@ def test_compressed_text(tmp_path: Path) -> None:
     assert "cannot read" in refusal(tmp_path / "a.csv.gz", [("n", "int")], compression="gzip")
 
 
-def test_standard_input_gives_lines_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_standard_input_are_read_as_they_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
     class Pipe(io.RawIOBase):
         def __init__(self) -> None:
             self.pieces = [b'{"n":1}\n{"n"', b":2}\n", b'{"n":3}']
@@ -313,7 +313,7 @@ def test_standard_input_gives_lines_as_they_come(monkeypatch: pytest.MonkeyPatch
     assert [chunk.columns.to_pylist() for chunk in chunks] == [[{"n": 2}], [{"n": 3}]]
 
 
-def test_parquet_is_cast_without_losing_a_digit(tmp_path: Path) -> None:
+def test_parquet_is_cast_without_loss_of_digits(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     table = pa.table(
         {
@@ -331,7 +331,7 @@ def test_parquet_is_cast_without_losing_a_digit(tmp_path: Path) -> None:
     assert Reading(path, [("t", "long")]).rows == [(1362374220123,), (-1,)]
 
 
-def test_a_parquet_row_that_does_not_fit_is_named(tmp_path: Path) -> None:
+def test_a_parquet_row_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"n": [1, 2, 3_000_000_000, 4]}), path)
     assert refusal(path, [("n", "int")]) == (
@@ -340,7 +340,7 @@ def test_a_parquet_row_that_does_not_fit_is_named(tmp_path: Path) -> None:
     assert Reading(path, [("n", "int")], skip=True).rows == [(1,), (2,), (4,)]
 
 
-def test_parquet_columns_are_checked_before_a_row_is_read(tmp_path: Path) -> None:
+def test_parquet_columns_are_checked_before_rows_are_read(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"n": ["1"], "prize": [1.5]}), path)
     assert "column 'n': values of type string are not an int" in refusal(path, [("n", "int")])
@@ -364,7 +364,7 @@ def csv_line(row: tuple[Any, ...]) -> str:
 
 
 @given(st.lists(st.one_of(CELLS, BAD), max_size=40), st.integers(30, 200))
-def test_blocks_and_bad_lines_do_not_change_what_the_other_lines_say(
+def test_block_size_and_bad_lines_do_not_affect_other_lines(
     tmp_path_factory: pytest.TempPathFactory, lines: list[Any], block: int
 ) -> None:
     path = tmp_path_factory.mktemp("blocks") / "in.csv"

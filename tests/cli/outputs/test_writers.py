@@ -1,4 +1,4 @@
-"""What is written can be read again with the standard library, value for value."""
+"""Written files can be read again with the standard library, value for value."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_csv(tmp_path_factory: Any, rows: list[tuple[Any, ...]]) -> None:
         assert line[4] == {None: "", True: "true", False: "false"}[flag]
 
 
-def test_csv_quotes_only_what_needs_it_and_tells_null_from_empty_text(tmp_path: Path) -> None:
+def test_csv_quotes_only_if_needed_and_separates_null_from_empty_text(tmp_path: Path) -> None:
     rows = [
         ("a b", 1, 2.0, 0.1, True),
         ("", None, None, None, None),
@@ -97,7 +97,7 @@ def test_json_lines(tmp_path_factory: Any, rows: list[tuple[Any, ...]]) -> None:
         assert single(item["rate"]) == (rate if rate is not None and math.isfinite(rate) else None)
 
 
-def test_json_lines_say_their_stream_when_asked_and_take_over_json_text(tmp_path: Path) -> None:
+def test_json_lines_name_their_stream_with_the_option_and_embed_json_text(tmp_path: Path) -> None:
     rows = [("[1]", 1, 2.0, 3.0, None), (None, None, None, None, True)]
     text = written(tmp_path / "out.jsonl", rows, label="Al", json_columns=frozenset({"name"})).read_text()
     assert text == (
@@ -106,7 +106,7 @@ def test_json_lines_say_their_stream_when_asked_and_take_over_json_text(tmp_path
     )
 
 
-def test_parquet_gathers_small_batches_into_large_groups(tmp_path: Path) -> None:
+def test_parquet_combines_small_batches_into_large_row_groups(tmp_path: Path) -> None:
     rows = [("a", index, 0.5, 0.5, None) for index in range(70_000)]
     writer = open_writer(Endpoint("S", str(tmp_path / "out.parquet"), Format.PARQUET), SCHEMA)
     whole = batch(rows)
@@ -119,7 +119,7 @@ def test_parquet_gathers_small_batches_into_large_groups(tmp_path: Path) -> None
     assert pq.read_table(tmp_path / "out.parquet").equals(pa.Table.from_batches([whole]))
 
 
-def test_an_output_without_events_is_still_a_file_with_columns(tmp_path: Path) -> None:
+def test_an_output_without_events_is_a_file_with_columns(tmp_path: Path) -> None:
     assert written(tmp_path / "out.csv", []).read_text() == "name,n,price,rate,flag\n"
     assert written(tmp_path / "out.jsonl", []).read_text() == ""
     assert pq.read_table(written(tmp_path / "out.parquet", [])).schema == SCHEMA

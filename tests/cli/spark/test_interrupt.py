@@ -9,7 +9,7 @@ import pytest
 from siddhi.cli.spark.interrupt import run_cancellable
 
 
-def test_what_fails_there_fails_here() -> None:
+def test_an_exception_of_the_work_is_raised() -> None:
     def fail() -> None:
         raise ValueError("no")
 
@@ -26,7 +26,7 @@ def interruptible():
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_cancels_until_the_work_has_ended() -> None:
+def test_an_interrupt_cancels_and_waits_for_the_work_to_end() -> None:
     asked = threading.Semaphore(0)
     ended = []
 

@@ -15,9 +15,9 @@ APPS = sorted(Path(__file__).parent.glob("*.siddhi"))
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda path: path.stem)
-def test_plan_is_the_golden_one(app: Path, golden: Golden) -> None:
+def test_the_plan_equals_the_golden_file(app: Path, golden: Golden) -> None:
     golden(app.with_suffix(".plan"), explain(plan(parse(app.read_text(encoding="utf-8")))))
 
 
-def test_every_plan_has_its_app() -> None:
+def test_every_golden_file_has_an_app() -> None:
     assert [path.stem for path in sorted(Path(__file__).parent.glob("*.plan"))] == [path.stem for path in APPS]

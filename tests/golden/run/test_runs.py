@@ -174,16 +174,16 @@ def interrupted(app: str, steps: list[Step]) -> str:
 
 
 @pytest.mark.parametrize("path", APPS, ids=lambda path: path.stem)
-def test_the_output_is_the_golden_one(path: Path, golden: Golden) -> None:
+def test_the_output_equals_the_golden_file(path: Path, golden: Golden) -> None:
     golden(path.with_suffix(".output"), row_by_row(*read(path)))
 
 
 @pytest.mark.parametrize("way", [in_batches(7), in_batches(10**9), interrupted], ids=["sevens", "batch", "interrupted"])
 @pytest.mark.parametrize("path", APPS, ids=lambda path: path.stem)
-def test_every_way_gives_the_same(path: Path, way: Callable[[str, list[Step]], str]) -> None:
+def test_every_form_of_sending_has_the_same_output(path: Path, way: Callable[[str, list[Step]], str]) -> None:
     app, steps = read(path)
     assert way(app, steps) == row_by_row(app, steps)
 
 
-def test_every_output_has_its_app() -> None:
+def test_every_golden_file_has_an_app() -> None:
     assert [path.stem for path in sorted(Path(__file__).parent.glob("*.output"))] == [path.stem for path in APPS]

@@ -27,7 +27,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("expression", "type_"), TYPES)
-def test_what_a_built_in_yields(expression: str, type_: AttributeType) -> None:
+def test_result_types_of_built_ins(expression: str, type_: AttributeType) -> None:
     found = typed(expression)
     assert isinstance(found, Call | Aggregate)
     assert found.type is type_
@@ -46,16 +46,16 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("expression", "code"), REFUSED)
-def test_what_a_built_in_does_not_take(expression: str, code: str) -> None:
+def test_invalid_arguments_of_built_ins_are_refused(expression: str, code: str) -> None:
     assert refused(f"from S select {expression} as x insert into O;").code == code
 
 
-def test_star_stands_for_all_attributes() -> None:
+def test_star_is_replaced_by_all_attributes() -> None:
     definitions = "define stream One (x int);"
     assert query("from One select count(*) as n insert into O;", definitions=definitions).selector.has_aggregates
 
 
-def test_aggregators_may_be_called_anywhere() -> None:
+def test_aggregators_are_allowed_anywhere_in_an_expression() -> None:
     found = query("from S[sum(i) > 3L] select i having count() > 1L insert into O;")
     assert found.selector.mode is SelectMode.LAST
     assert found.selector.has_aggregates
@@ -68,7 +68,7 @@ def test_event_references_are_arguments_in_joins() -> None:
     assert refused(text.format("k"), definitions=definitions).code == "E303"
 
 
-def test_script_functions_come_first() -> None:
+def test_script_functions_hide_built_ins() -> None:
     registry = Registry(builtin_registry())
     registry.register(ScriptLanguageMetadata(name="words", implementation=len))
     text = "define function sum[words] return string { x };\n" + STREAM + "from S select sum(i) as x insert into O;"
@@ -85,7 +85,7 @@ def test_an_unknown_script_language_is_refused() -> None:
     assert isinstance(error, ExtensionNotFoundError)
 
 
-def test_users_extensions_are_found() -> None:
+def test_extensions_of_users_are_found() -> None:
     registry = Registry(builtin_registry())
 
     @extension.function(
@@ -98,7 +98,7 @@ def test_users_extensions_are_found() -> None:
     assert found.selector.columns[0].expression.type is INT
 
 
-def test_the_hint_knows_every_function() -> None:
+def test_the_hint_suggests_every_kind_of_function() -> None:
     assert refused("from S select convrt(i, 'long') as x insert into O;").hint == "did you mean 'convert'?"
     error = refused("from S#length(3) select i insert into O;")
     assert error.hint == "write a window as #window.length(...)"

@@ -27,13 +27,13 @@ def test_a_source_has_options_and_a_mapper():
     assert source.mapper.name == "passThrough"
 
 
-def test_without_map_events_pass_through():
+def test_the_default_mapper_is_pass_through():
     found = stream_of("@source(type='inMemory', topic='t') @sink(type='sink:log')")
     assert found.sources[0].mapper.full_name == found.sinks[0].mapper.full_name == "passThrough"
     assert found.sinks[0].on_error is SinkErrorAction.LOG
 
 
-def test_several_stand_in_text_order():
+def test_several_connectors_are_in_text_order():
     found = stream_of("@sink(type='log') @source(type='inMemory') @sink(type='inMemory', topic='t', on.error='wait')")
     assert [one.sink.name for one in found.sinks] == ["log", "inMemory"]
     assert found.sinks[1].on_error is SinkErrorAction.WAIT
@@ -60,7 +60,7 @@ def test_templates_contain_the_texts_of_attributes(text, parts):
 
 
 @pytest.mark.parametrize("text", ["k", " k "])
-def test_the_name_of_an_attribute_is_its_value(text):
+def test_a_template_of_one_attribute_gives_its_value(text):
     (found,) = stream_of(f"@sink(type='inMemory', topic='{text}')").sinks
     assert found.options[0].templates == (TemplatePlan((0,), is_value=True),)
 
@@ -182,25 +182,25 @@ def test_destinations_with_different_options_have_separate_clients():
         ),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_place(annotation, code, message, hint):
+def test_invalid_annotations_are_refused_with_their_location(annotation, code, message, hint):
     error = error_of(annotation)
     assert error.code == code, error
     assert message in error.message
     assert hint in (error.hint or "")
 
 
-def test_an_unknown_option_is_told_of_but_given_to_the_sink():
+def test_an_unknown_option_is_warned_about_and_passed_to_the_sink():
     found = planned(f"@sink(type='log', prefx='a') {STREAM}")
     assert [option.name for option in found.streams["S"].sinks[0].options] == ["prefx"]
     assert found.warnings == ("unknown option 'prefx' of sink 'log' (line 1, column 18): did you mean 'prefix'?",)
 
 
-def test_options_of_a_built_in_mapper_that_has_none_are_told_of():
+def test_options_of_a_built_in_mapper_without_options_are_warned_about():
     (warning,) = planned(f"@sink(type='log', @map(type='passThrough', json='a')) {STREAM}").warnings
     assert warning == "unknown option 'json' of sink mapper 'passThrough' (line 1, column 43): it has no options"
 
 
-def test_users_sinks_are_found_where_they_are_registered():
+def test_sinks_of_users_are_found_in_their_registry():
     registry = Registry(builtin_registry())
 
     @sink("test:mail", registry=registry)
@@ -212,7 +212,7 @@ def test_users_sinks_are_found_where_they_are_registered():
     assert found.warnings == ()
 
 
-def test_a_batch_whose_rows_leave_the_app_goes_row_by_row():
+def test_a_batch_whose_rows_leave_the_app_is_processed_by_row():
     found = planned(f"define stream A (k string, v int); @sink(type='log') {STREAM} from A select k, v insert into S;")
     assert {batch.stream: batch.reason for batch in found.batches} == {
         "A": "stream 'S' has a sink",
@@ -220,7 +220,7 @@ def test_a_batch_whose_rows_leave_the_app_goes_row_by_row():
     }
 
 
-def test_explain_names_them():
+def test_explain_shows_connectors():
     text = explain(
         planned(
             "@source(type='inMemory') @sink(type='log', on.error='wait', "

@@ -60,21 +60,21 @@ def test_the_next_time(text: str, expected: str | None) -> None:
         "0 0 0 30 2 ?", "0 0 0 31 4,6,9,11 ?", "0 0 0 29 FEB ? 2023",
     ],
 )  # fmt: skip
-def test_texts_that_name_no_times(text: str) -> None:
+def test_invalid_expressions_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="cron expression") as caught:
         parse_cron(text)
     assert len(caught.value.args) == 2
 
 
 @given(st.integers(0, 4_000_000_000), st.integers(1, 59))
-def test_steps_of_seconds_against_counting(second: int, step: int) -> None:
+def test_steps_of_seconds_equal_counting(second: int, step: int) -> None:
     found = parse_cron(f"0/{step} * * * * ?").next_after(second * 1000, UTC)
     assert found is not None
     expected = next(s for s in range(second + 1, second + 61) if (s % 60) % step == 0)
     assert found == expected * 1000
 
 
-def test_a_time_that_clocks_skip_comes_the_next_day() -> None:
+def test_a_time_skipped_by_daylight_saving_moves_to_the_next_day() -> None:
     """On 2024-03-31 Berlin has no 02:30; the schedule is not stuck and does not go back."""
     berlin = ZoneInfo("Europe/Berlin")
     moment = datetime(2024, 3, 31, 0, 0, tzinfo=berlin)
@@ -103,7 +103,7 @@ def test_a_time_that_clocks_skip_comes_the_next_day() -> None:
     until=st.integers(915_148_800_000, 1_924_992_000_000),
     n=st.integers(1, 100),
 )
-def test_the_last_n_times_come_after_the_time_before_them(text: str, zone: str, until: int, n: int) -> None:
+def test_the_last_n_times_precede_the_next_time(text: str, zone: str, until: int, n: int) -> None:
     schedule, tz = parse_cron(text), ZoneInfo(zone)
     time: int | None = schedule.before_last(n, until, tz)
     found = []
@@ -115,7 +115,7 @@ def test_the_last_n_times_come_after_the_time_before_them(text: str, zone: str, 
 
 
 @pytest.mark.parametrize("until_ms", [-(2**62), -1, 0, 7_258_204_800_000, 2**62])
-def test_the_last_times_are_found_whenever_they_are_asked_for(until_ms: int) -> None:
+def test_the_last_times_do_not_depend_on_the_time_of_the_query(until_ms: int) -> None:
     schedule = parse_cron("0 0 12 1 1 ?")
     bound = schedule.before_last(3, until_ms, UTC)
     if until_ms > 0:

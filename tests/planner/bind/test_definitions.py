@@ -58,7 +58,7 @@ TRIGGERED = (Attribute("triggered_time", LONG),)
         (window(TRIGGERED), TRIGGER),
     ],
 )
-def test_an_id_means_one_thing(pair: tuple[object, object]) -> None:
+def test_an_id_is_defined_once(pair: tuple[object, object]) -> None:
     with pytest.raises(DuplicateDefinitionError):
         plan(SiddhiApp(definitions=pair))  # type: ignore[arg-type]
 
@@ -74,11 +74,11 @@ def test_an_id_means_one_thing(pair: tuple[object, object]) -> None:
         (TRIGGER, stream(TRIGGERED)),
     ],
 )
-def test_what_says_the_same_may_be_said_twice(pair: tuple[object, object]) -> None:
+def test_equal_definitions_may_be_repeated(pair: tuple[object, object]) -> None:
     plan(SiddhiApp(definitions=pair))  # type: ignore[arg-type]
 
 
-def test_attributes_are_unique_also_in_apps_built_from_objects() -> None:
+def test_duplicate_attributes_are_refused_in_apps_built_from_objects() -> None:
     for definition in (stream((*X, *X)), table((*X, *X)), window((*X, *X))):
         with pytest.raises(Exception, match="duplicate attribute 'x' in"):
             plan(SiddhiApp(definitions=(definition,)))
@@ -109,7 +109,7 @@ def test_fault_streams() -> None:
 
 
 @pytest.mark.parametrize("elements", ["(action='wait')", "(x='log')", "", "(action='stream', ACTION='log')"])
-def test_wrong_error_handling(elements: str) -> None:
+def test_invalid_error_handling_is_refused(elements: str) -> None:
     assert refused(f"@OnError{elements} define stream A (x int);", definitions="").code in ("E315", "E206")
 
 
@@ -128,7 +128,7 @@ def test_async(elements: str, settings: AsyncSettings) -> None:
 @pytest.mark.parametrize(
     "element", ["buffer.size='0'", "buffer.size='100'", "workers='0'", "batch.size.max='-1'", "workers='two'"]
 )
-def test_wrong_async(element: str) -> None:
+def test_invalid_async_annotations_are_refused(element: str) -> None:
     assert refused(f"@async({element}) define stream A (x int);", definitions="").code == "E315"
 
 
@@ -152,7 +152,7 @@ def test_tables_have_keys_and_indexes() -> None:
         ("@Store(type='nowhere')", "E301"),
     ],
 )
-def test_wrong_tables(annotation: str, code: str) -> None:
+def test_invalid_tables_are_refused(annotation: str, code: str) -> None:
     assert refused(f"{annotation} define table T (a int, b int);", definitions="").code == code
 
 
@@ -165,7 +165,7 @@ def test_named_windows() -> None:
     assert refused("define window A (x int) nope(1);", definitions="").code == "E301"
 
 
-def test_what_is_not_run_yet_is_refused_by_name() -> None:
+def test_unsupported_definitions_are_refused_by_name() -> None:
     error = refused(
         "define stream A (x int); @persistedAggregation define aggregation G from A select x aggregate every sec ... day;",
         definitions="",

@@ -30,7 +30,7 @@ def test_kinds_of_joins(kind: JoinType) -> None:
     )
 
 
-def test_sides_and_what_they_keep() -> None:
+def test_sides_and_their_windows() -> None:
     found = join("from L[y > 0]#window.length(1) as l join T as t on l.k == t.k select l.x as x, v insert into O;")
     assert (found.left.kind, found.right.kind) == (SourceKind.STREAM, SourceKind.TABLE)
     assert (found.left.alias, found.right.alias) == ("l", "t")
@@ -41,7 +41,7 @@ def test_a_join_without_condition() -> None:
     assert join("from L join T select x insert into O;").on is None
 
 
-def test_unidirectional_marks_the_side_that_triggers() -> None:
+def test_unidirectional_selects_the_triggering_side() -> None:
     assert (
         join("from L#window.length(1) unidirectional join R#window.length(1) select x insert into O;").trigger
         is Trigger.LEFT
@@ -65,7 +65,7 @@ def test_unidirectional_marks_the_side_that_triggers() -> None:
         ("from L#window.length(1) join R on L.k == R.k within 1L, 2L per 'sec' select x insert into O;", "E317"),
     ],
 )
-def test_joins_that_cannot_work(text: str, code: str) -> None:
+def test_invalid_joins_are_refused(text: str, code: str) -> None:
     assert refused(text, definitions=DEFINITIONS).code == code
 
 
@@ -86,13 +86,13 @@ def test_joins_that_cannot_work(text: str, code: str) -> None:
         ("sort(100, v)", "l.v > r.v", "scan"),
     ],
 )
-def test_explain_says_how_windows_are_searched(window: str, on: str, found: str) -> None:
+def test_explain_shows_how_windows_are_searched(window: str, on: str, found: str) -> None:
     streams = "define stream L (k string, v long); define stream R (k string, v long, d double);"
     query = f"from L#window.{window} as l join R#window.length(1) as r on {on} select l.k as k insert into O;"
     assert f"finds events of l by {found}" in explain(planned(streams + query))
 
 
-def test_keys_of_a_partition_are_looked_through() -> None:
+def test_keys_of_a_partition_are_scanned() -> None:
     text = """define stream L (k string, v long); define stream R (k string, v long);
               partition with (k of L, k of R) begin
               from L#window.time(1 min) as l join R#window.time(1 min) as r on l.v > r.v select l.k as k insert into O;

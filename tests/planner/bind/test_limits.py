@@ -1,4 +1,4 @@
-"""@limit and @app:limits: what they take, and what they refuse with its place."""
+"""@limit and @app:limits: valid settings, and errors with their location."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def limit_of(app: str) -> KeyLimitPlan | None:
     return query.limit
 
 
-def test_a_query_has_the_limit_it_says() -> None:
+def test_a_query_has_its_own_limit() -> None:
     found = limit_of(f"{STREAM}@limit(keys = '10', ttl = '1 hour', on.full = 'drop_oldest') {GROUPED}")
     drop = OnFull.DROP_OLDEST
     assert found == KeyLimitPlan(keys=10, ttl_ms=3_600_000, on_full=drop, values_on_full=drop)
 
 
-def test_the_app_limits_queries_that_say_nothing() -> None:
+def test_the_limits_of_the_app_apply_to_queries_without_their_own() -> None:
     found = limit_of(f"@app:limits(keys = '10', on.full = 'log') {STREAM}{GROUPED}")
     assert found == KeyLimitPlan(keys=10, on_full=OnFull.LOG, annotation="@app:limits")
 
 
-def test_a_query_overrides_the_app_element_by_element() -> None:
+def test_a_query_overrides_single_settings_of_the_app() -> None:
     app = f"@app:limits(keys = '10', ttl = '1 min', on.full = 'log') {STREAM}@limit(keys = '20') {GROUPED}"
     assert limit_of(app) == KeyLimitPlan(keys=20, ttl_ms=60_000, on_full=OnFull.LOG, values_on_full=OnFull.LOG)
 
 
-def test_a_query_that_limits_values_leaves_the_keys_to_the_app() -> None:
+def test_a_query_that_limits_values_takes_the_key_limit_of_the_app() -> None:
     app = f"""@app:limits(keys = '1', on.full = 'drop_oldest') {STREAM}@limit(values = '2', on.full = 'log')
     from S select k, distinctCount(v) as n group by k insert into Out;"""
     assert limit_of(app) == KeyLimitPlan(
@@ -60,7 +60,7 @@ def test_app_limits_skip_elements_that_cannot_be_limited() -> None:
     assert limit_of(app) is None
 
 
-def test_what_a_policy_cannot_limit_is_refused_with_the_way_out() -> None:
+def test_an_unsupported_limit_of_a_policy_is_refused_with_a_hint() -> None:
     app = f"""{STREAM}define window W (k string, v int) length(3); from S insert into W;
     from W select k, maxForever(v) as top group by k insert into Out;"""
     with pytest.raises(SiddhiAppError, match=r"remove the limit with SandboxPolicy\(max_keys=None\)"):
@@ -68,12 +68,12 @@ def test_what_a_policy_cannot_limit_is_refused_with_the_way_out() -> None:
     assert plan(parse(app), policy=SandboxPolicy(max_keys=None)).executions
 
 
-def test_the_app_limits_no_query_without_keyed_state() -> None:
+def test_the_app_does_not_limit_queries_without_keyed_state() -> None:
     app = f"@app:limits(keys = '10', values = '5', ttl = '1 min') {STREAM}from S select k insert into Out;"
     assert limit_of(app) is None
 
 
-def test_the_ttl_of_an_app_leaves_out_groups_that_end_with_their_window() -> None:
+def test_the_ttl_of_an_app_excludes_groups_that_end_with_their_window() -> None:
     app = f"@app:limits(ttl = '1 min') {STREAM}{GROUPED.replace('from S', 'from S#window.length(5)')}"
     assert limit_of(app) is None
 
@@ -151,7 +151,7 @@ def test_the_ttl_of_an_app_leaves_out_groups_that_end_with_their_window() -> Non
         ),
     ],
 )
-def test_a_wrong_limit_is_refused_with_its_place(
+def test_an_invalid_limit_is_refused_with_its_location(
     annotation: str, query: str, code: str, column: int, words: str
 ) -> None:
     with pytest.raises(SiddhiAppError) as caught:
@@ -161,7 +161,7 @@ def test_a_wrong_limit_is_refused_with_its_place(
     assert words in str(caught.value)
 
 
-def test_the_app_refuses_what_its_limit_cannot_hold() -> None:
+def test_a_key_limit_of_the_app_is_refused_for_unsupported_windows() -> None:
     with pytest.raises(
         SiddhiAppError, match="the limit of @app:limits is not supported for query 'q': its window returns"
     ):
@@ -174,7 +174,7 @@ def test_the_app_refuses_what_its_limit_cannot_hold() -> None:
 
 
 @pytest.mark.parametrize("element", ["rows = '1'", "on.full = 'log'", "table.row = '1'"])
-def test_wrong_elements_of_the_app_are_refused(element: str) -> None:
+def test_unknown_elements_of_the_app_are_refused(element: str) -> None:
     with pytest.raises(SiddhiAppError, match="@app:limits"):
         plan(parse(f"@app:limits({element}) {STREAM}{GROUPED}"))
 
@@ -229,7 +229,7 @@ def under(policy: SandboxPolicy, app: str) -> Plan:
     return plan(parse(app), policy=policy)
 
 
-def test_a_policy_limits_what_the_text_does_not() -> None:
+def test_a_policy_limits_elements_without_limits() -> None:
     app = (
         f"{STREAM}define table T (k string); {GROUPED} from S select k insert into T;"
         "partition with (k of S) begin from S select k insert into In; end;"
@@ -244,7 +244,7 @@ def test_a_policy_limits_what_the_text_does_not() -> None:
     assert limit_of(STREAM + GROUPED) is None
 
 
-def test_a_policy_leaves_alone_what_ends_with_the_rows_of_a_window() -> None:
+def test_a_policy_does_not_limit_groups_that_end_with_their_window() -> None:
     app = (
         "define window W (k string, v int) length(3); from S insert into W;"
         "from W select k, sum(v) as n group by k insert into Out;"
@@ -268,13 +268,13 @@ def test_a_policy_leaves_alone_what_ends_with_the_rows_of_a_window() -> None:
         ),
     ],
 )
-def test_a_policy_refuses_more_than_it_allows(app: str, code: str) -> None:
+def test_a_limit_above_the_policy_is_refused(app: str, code: str) -> None:
     with pytest.raises(SiddhiAppError) as caught:
         under(SandboxPolicy(max_keys=7, max_rows=8), STREAM + app)
     assert (caught.value.code, caught.value.line) == (code, 2)
 
 
-def test_the_app_is_held_to_the_policy() -> None:
+def test_the_limits_of_the_app_are_checked_by_the_policy() -> None:
     with pytest.raises(SiddhiAppError) as caught:
         under(SandboxPolicy(max_keys=7), f"@app:limits(keys = '8') {STREAM}{GROUPED}")
     assert (caught.value.code, caught.value.line) == ("E341", 1)

@@ -49,11 +49,11 @@ def test_a_url_below_a_prefix_is_allowed(url: str, prefix: str) -> None:
         ("", WEB),
     ],
 )
-def test_a_url_that_only_begins_alike_is_not(url: str, prefix: str) -> None:
+def test_a_url_that_only_shares_the_prefix_is_not_allowed(url: str, prefix: str) -> None:
     assert not is_allowed(Place.URL, url, (prefix,), is_whole=True)
 
 
-def test_what_events_bring_can_end_a_name_but_no_url() -> None:
+def test_an_event_may_complete_a_file_name_but_not_a_url() -> None:
     assert is_allowed(Place.NAME, "orders-", ("orders-",), is_whole=False)
     assert not is_allowed(Place.NAME, "orders", ("orders-",), is_whole=False)
     assert not is_allowed(Place.NAME, "", ("orders-",), is_whole=False)
@@ -62,7 +62,7 @@ def test_what_events_bring_can_end_a_name_but_no_url() -> None:
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "https://evil.net/x", "broker:9092"])
-def test_what_is_no_file_needs_no_folder(url: str) -> None:
+def test_a_url_that_is_not_a_file_needs_no_folder(url: str) -> None:
     assert is_file_allowed(Place.URL, url, (), is_whole=True)
 
 
@@ -107,7 +107,7 @@ def test_a_url_of_a_file_in_a_folder_is_allowed(pattern: str, tmp_path: Path) ->
     assert not is_file_allowed(Place.URL, url, (str(tmp_path),), is_whole=False)
 
 
-def test_a_file_is_looked_for_in_the_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_file_is_searched_in_the_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = (str(tmp_path / "inside"),)
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside2").mkdir()
@@ -132,7 +132,7 @@ def test_a_file_is_looked_for_in_the_folders(tmp_path: Path, monkeypatch: pytest
     ],
 )
 @pytest.mark.parametrize("folders", [(), (".",)])
-def test_a_url_that_may_be_a_file_is_one(value: str, folders: tuple[str, ...]) -> None:
+def test_a_url_that_may_be_a_file_is_treated_as_one(value: str, folders: tuple[str, ...]) -> None:
     assert not is_file_allowed(Place.URL, value, folders, is_whole=True)
 
 
@@ -142,5 +142,5 @@ def test_host_and_port_are_not_a_file_but_a_path_without_scheme_is(tmp_path: Pat
     assert is_file_allowed(Place.URL, str(tmp_path / "a.csv"), (str(tmp_path),), is_whole=True)
 
 
-def test_a_segment_with_parameters_is_resolved_as_without() -> None:
+def test_a_segment_with_parameters_is_resolved_as_without_them() -> None:
     assert not is_allowed(Place.URL, "https://api.example.com/v1/..;/x", ("https://api.example.com/v1",), is_whole=True)

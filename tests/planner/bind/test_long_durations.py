@@ -1,4 +1,4 @@
-"""Durations that no clock can reach are refused with their place; those below work."""
+"""Durations out of range are refused with their location."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("duration", ["200000000 years", "4611686018427387904L", "9223372036854775807L"])
-def test_a_window_of_more_than_146_million_years_is_refused_with_the_place(window: str, duration: str) -> None:
+def test_a_window_of_more_than_146_million_years_is_refused(window: str, duration: str) -> None:
     text = f"{STREAM}from S#window.{window.format(duration)} select v insert into O;"
     with pytest.raises(SiddhiAppError) as caught, running(text):
         pass
@@ -44,7 +44,7 @@ def test_a_window_of_more_than_146_million_years_is_refused_with_the_place(windo
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_other_durations_are_refused_with_the_place(text: str) -> None:
+def test_other_durations_out_of_range_are_refused(text: str) -> None:
     with pytest.raises(SiddhiAppError) as caught, running(STREAM + text.format("200000000 years", "200000000 years")):
         pass
     assert caught.value.code in ("E102", "E315")
@@ -54,7 +54,7 @@ def test_other_durations_are_refused_with_the_place(text: str) -> None:
 @pytest.mark.parametrize(
     "text", [f"from S#window.{window} select v insert all events into O;" for window in WINDOWS] + OTHERS
 )
-def test_a_hundred_million_years_work_and_their_state_can_be_restored(text: str) -> None:
+def test_a_hundred_million_years_are_supported_and_can_be_restored(text: str) -> None:
     with running("@app:name('A') " + STREAM + text.format("100000000 years", "100000000 years")) as runtime:
         rows = collect(runtime, "O")
         for time in (1_000, 2**61, 2**62):
@@ -65,7 +65,7 @@ def test_a_hundred_million_years_work_and_their_state_can_be_restored(text: str)
         assert all(row == (1,) for row in rows)
 
 
-def test_timers_that_never_end_are_an_error() -> None:
+def test_a_timer_after_the_last_valid_time_is_an_error() -> None:
     app = STREAM + "from S#window.time(100000000 years) select v insert into O;"
     with running(app) as runtime:
         runtime.input_handler("S").send((1, 1), 2**62)

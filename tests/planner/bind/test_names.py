@@ -15,7 +15,7 @@ define table T (k string, v int);
 """
 
 
-def test_single_input_names_with_and_without_the_stream() -> None:
+def test_names_of_a_single_input_may_be_qualified() -> None:
     found = query("from S select d, S.s insert into O;")
     assert [column.expression for column in found.selector.columns] == [
         Attr(AttributeType.DOUBLE, 0, 3, "d"),
@@ -23,7 +23,7 @@ def test_single_input_names_with_and_without_the_stream() -> None:
     ]
 
 
-def test_names_are_case_sensitive_and_the_hint_says_so() -> None:
+def test_names_are_case_sensitive_and_the_hint_has_the_right_case() -> None:
     error = refused("from S select D insert into O;")
     assert isinstance(error, AttributeNotExistError)
     assert error.hint is not None
@@ -35,7 +35,7 @@ def test_other_qualifiers_are_out_of_scope(name: str) -> None:
     assert refused(f"from S select {name} insert into O;").code == "E202"
 
 
-def test_appended_attributes_are_names_for_what_follows() -> None:
+def test_appended_attributes_are_visible_to_later_handlers() -> None:
     found = query("from S#pol2Cart(d, d)[x > 1.0] select x, y insert into O;")
     assert [column.expression.position for column in found.selector.columns] == [7, 8]  # type: ignore[attr-defined]
     assert refused("from S[x > 1.0]#pol2Cart(d, d) select x insert into O;").code == "E203"
@@ -54,13 +54,13 @@ def test_an_unqualified_name_belongs_to_one_side_of_a_join() -> None:
     assert refused(text, definitions=JOINED).code == "E203"
 
 
-def test_an_alias_takes_the_place_of_the_id() -> None:
+def test_an_alias_replaces_the_id() -> None:
     text = "from L#window.length(1) as a join R#window.length(1) as b on a.k == b.k select {} as k insert into O;"
     assert query(text.format("b.k"), definitions=JOINED).selector.columns[0].expression.slot == 1  # type: ignore[attr-defined]
     assert refused(text.format("L.k"), definitions=JOINED).code == "E202"
 
 
-def test_one_id_on_both_sides_means_the_left() -> None:
+def test_an_id_of_both_sides_is_the_left_side() -> None:
     found = query(
         "from L#window.length(1) join L#window.length(1) on L.k == L.k select L.x as x insert into O;",
         definitions=JOINED,
@@ -68,7 +68,7 @@ def test_one_id_on_both_sides_means_the_left() -> None:
     assert found.selector.columns[0].expression.slot == 0  # type: ignore[attr-defined]
 
 
-def test_handlers_of_a_join_side_see_that_side_by_id_and_alias() -> None:
+def test_handlers_of_a_join_side_read_that_side_by_id_and_alias() -> None:
     found = query(
         "from L[L.x > 1 and a.x < 5 and x != 3] as a unidirectional join T on a.k == T.k select v insert into O;",
         definitions=JOINED,
@@ -79,7 +79,7 @@ def test_handlers_of_a_join_side_see_that_side_by_id_and_alias() -> None:
     assert refused(text, definitions=JOINED).code == "E202"
 
 
-def test_having_and_order_see_the_output_by_name_or_by_its_id() -> None:
+def test_having_and_order_by_read_the_output_by_name_or_id() -> None:
     found = query("from S select i, sum(l) as total having total > 1L and O.i == 2 order by total insert into O;")
     assert found.selector.order_by[0].key == Attr(AttributeType.LONG, OUTPUT_SLOT, 1, "total")
     error = refused("from S select i having l > 1L insert into O;")
@@ -89,7 +89,7 @@ def test_having_and_order_see_the_output_by_name_or_by_its_id() -> None:
     assert refused("from S select i order by l insert into O;").code == "E203"
 
 
-def test_having_of_a_join_may_read_the_inputs() -> None:
+def test_having_of_a_join_can_read_the_inputs() -> None:
     found = query(
         "from L#window.length(1) join R#window.length(1) on L.k == R.k select L.k as k having only_right > 1 "
         "order by only_left insert into O;",
@@ -103,7 +103,7 @@ def test_group_by_reads_the_input() -> None:
     assert found.selector.group_by == (Attr(AttributeType.STRING, 0, 5, "s"),)
 
 
-def test_in_reads_the_row_by_the_tables_name_and_the_event_otherwise() -> None:
+def test_in_reads_the_row_by_table_name_and_otherwise_the_event() -> None:
     found = query("from L[(T.k == k and T.v > L.x) in T] select k insert into O;", definitions=JOINED)
     filter_ = single(found).before[0]
     assert isinstance(filter_, FilterPlan)
@@ -114,19 +114,19 @@ def test_in_reads_the_row_by_the_tables_name_and_the_event_otherwise() -> None:
     assert refused("from L[(X.v > 1) in X] select k insert into O;", definitions=JOINED).code == "E312"
 
 
-def test_windows_come_before_streams() -> None:
+def test_windows_are_resolved_before_streams() -> None:
     definitions = STREAM + "define stream W (i int); define window W (i int) length(2);"
     assert single(query("from W select i insert into O;", definitions=definitions)).kind is SourceKind.WINDOW
 
 
-def test_a_stream_must_be_filled_before_it_is_read() -> None:
+def test_a_stream_must_be_inserted_into_before_it_is_read() -> None:
     assert query("from S select i insert into M; from M select i insert into O;").name == "query_2"
     error = refused("from M select i insert into O; from S select i insert into M;")
     assert error.hint is not None
     assert "a later query inserts into 'M': move it before this one, or define the stream" in error.hint
 
 
-def test_inner_streams_are_seen_in_their_partition_only() -> None:
+def test_inner_streams_are_visible_in_their_partition_only() -> None:
     inside = "partition with (s of S) begin from S select i insert into #I; from #I select i insert into O; end;"
     assert [stream.id for stream in partition(inside).inner_streams] == ["#I"]
     assert refused(inside + "from #I select i insert into P;").code == "E312"

@@ -36,7 +36,7 @@ def test_find_in_tables_and_windows() -> None:
         assert found.selector.has_aggregates
 
 
-def test_conditions_read_the_row_by_any_of_its_names() -> None:
+def test_conditions_read_the_row_by_all_its_names() -> None:
     found = ask("from T as t on t.v > 1 and T.v < 5 and v != 3 select t.s as x")
     assert set(slots(found.condition)) == {TABLE_SLOT}
     assert [column.name for column in ask("from T").selector.columns] == ["s", "v"]
@@ -57,7 +57,7 @@ def test_changes_without_select_have_no_event() -> None:
     assert slots(found.output.set[0].value) == [TABLE_SLOT]
 
 
-def test_selected_values_come_before_the_tables() -> None:
+def test_selected_values_are_resolved_before_tables() -> None:
     found = ask("select 'a' as s, 5 as x delete T on T.s == s and v > x")
     assert found.output is not None
     assert slots(found.output.condition) == [TABLE_SLOT, OUTPUT_SLOT, TABLE_SLOT, OUTPUT_SLOT]
@@ -87,14 +87,14 @@ def test_update_or_insert() -> None:
         ("delete T on S.v == 1", "E202"),
     ],
 )
-def test_questions_that_make_no_sense(text: str, code: str) -> None:
+def test_invalid_queries_are_refused(text: str, code: str) -> None:
     with pytest.raises(OnDemandQueryCreationError) as caught:
         ask(text)
     assert caught.value.code == code
     assert caught.value.source == text
 
 
-def test_asking_leaves_the_plan_alone() -> None:
+def test_a_query_does_not_change_the_plan() -> None:
     found = planned(APP)
     before = list(found.streams)
     plan_on_demand(parse_on_demand_query("from T select s"), found)
@@ -102,7 +102,7 @@ def test_asking_leaves_the_plan_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", ["batch()", "lengthBatch(2)", "timeBatch(1 sec)", "externalTimeBatch(t, 1 sec)"])
-def test_batch_windows_of_current_events_keep_nothing_to_read(kind: str) -> None:
+def test_batch_windows_of_current_events_have_no_rows(kind: str) -> None:
     def found(output: str, query: str = "") -> OnDemandPlan:
         app = f"define stream S (t long); define window W (t long) {kind} output {output} events; {query}"
         return plan_on_demand(parse_on_demand_query("from W select t"), planned(app))
@@ -120,6 +120,6 @@ def test_batch_windows_of_current_events_keep_nothing_to_read(kind: str) -> None
     assert found("current", f"partition with (t of S) begin {join} end;").store == "W"
 
 
-def test_sliding_windows_of_current_events_are_read() -> None:
+def test_sliding_windows_of_current_events_have_rows() -> None:
     app = "define window W (v int) length(3) output current events;"
     assert plan_on_demand(parse_on_demand_query("from W select v"), planned(app)).store == "W"

@@ -32,7 +32,7 @@ WIDER = {
 
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%"])
 @pytest.mark.parametrize("pair", WIDER)
-def test_arithmetic_computes_in_the_wider_type(pair: str, operator: str) -> None:
+def test_arithmetic_uses_the_wider_type(pair: str, operator: str) -> None:
     for left, right in (pair, pair[::-1]):
         found = typed(f"{left} {operator} {right}")
         assert isinstance(found, Arithmetic)
@@ -63,27 +63,27 @@ def test_equality_of_texts_and_bools(operator: str, name: str, type_: AttributeT
     "expression",
     ["s < s", "b >= b", "s == i", "b == i", "b != d", "o == o", "o == s", "s == b", "s > i", "b < 1"],
 )
-def test_comparisons_that_never_work_are_refused(expression: str) -> None:
+def test_invalid_comparisons_are_refused(expression: str) -> None:
     error = refused(f"from S[{expression}] select i insert into O;")
     assert error.code == "E310"
     assert "cannot compare" in error.message
 
 
 @pytest.mark.parametrize("expression", ["s + 1", "1 + s", "b * 2", "s + s", "b - b", "o * o", "o + s"])
-def test_arithmetic_that_never_works_is_refused(expression: str) -> None:
+def test_invalid_arithmetic_is_refused(expression: str) -> None:
     error = refused(f"from S select {expression} as x insert into O;")
     assert error.code == "E310"
     assert "requires numbers, not a" in error.message
 
 
-def test_an_object_next_to_a_number_is_taken_for_one() -> None:
+def test_an_object_is_converted_to_the_type_of_the_other_operand() -> None:
     found = typed("o + 1.5")
     assert isinstance(found, Arithmetic)
     assert isinstance(found.left, Call)
     assert (found.left.function.name, found.left.type) == ("cast", DOUBLE)
 
 
-def test_logic_works_on_bools() -> None:
+def test_logic_takes_bools() -> None:
     assert isinstance(typed("b and i > 1"), And)
     assert isinstance(typed("b or not b"), Or)
     assert isinstance(typed("not (i > 1)"), Not)
@@ -91,19 +91,19 @@ def test_logic_works_on_bools() -> None:
         assert refused(f"from S select {expression} as x insert into O;").code == "E311"
 
 
-def test_not_binds_tightest_and_the_hint_says_so() -> None:
+def test_not_has_the_highest_precedence_and_the_hint_says_so() -> None:
     error = refused("from S[not i == 7] select i insert into O;")
     assert error.hint is not None
     assert "not (...)" in error.hint
 
 
-def test_is_null_asks_for_a_value_or_for_the_event_of_a_source() -> None:
+def test_is_null_takes_a_value_or_an_event_of_a_source() -> None:
     assert isinstance(typed("i is null"), IsNull)
     assert isinstance(typed("S is null"), IsNullEvent)
     assert isinstance(typed("sizeOfSet(o) is null"), IsNull)
 
 
-def test_constants_have_their_type() -> None:
+def test_constants_have_the_types_of_their_literals() -> None:
     assert typed("7") == Const(INT, 7)
     assert typed("7L") == Const(LONG, 7)
     assert typed("5 sec") == Const(LONG, 5000)
@@ -120,11 +120,11 @@ def test_widened_literals_are_literals() -> None:
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
-def test_a_long_literal_is_widened_now_only_where_that_is_exact(value: int) -> None:
+def test_a_long_literal_is_widened_at_plan_time_only_if_exact(value: int) -> None:
     wider = widen(Const(LONG, value), DOUBLE)
     assert isinstance(wider, Widen) or wider == Const(DOUBLE, value)
 
 
 @given(st.integers(-(2**31), 2**31 - 1))
-def test_an_int_literal_widens_to_float_as_java_does(value: int) -> None:
+def test_an_int_literal_is_widened_to_float_as_in_java(value: int) -> None:
     assert widen(Const(INT, value), FLOAT) == Const(FLOAT, struct.unpack("<f", struct.pack("<f", value))[0])

@@ -16,7 +16,7 @@ def slots(condition: object) -> list[int]:
     return [node.slot for node in walk(condition) if isinstance(node, Attr)]  # type: ignore[arg-type]
 
 
-def test_where_an_insertion_goes() -> None:
+def test_targets_of_insertions() -> None:
     definitions = TABLE + "define window W (s string, v int) length(2); define stream D (s string, v int);"
     for target, kind in (
         ("T", SourceKind.TABLE),
@@ -37,49 +37,49 @@ def test_names_order_and_types_must_fit(target: str, select: str) -> None:
     assert error.code == "E209"
 
 
-def test_two_queries_that_fill_a_stream_agree() -> None:
+def test_queries_that_insert_into_a_stream_must_agree() -> None:
     assert refused("from S select s insert into O; from S select v insert into O;", definitions=TABLE).code == "E209"
 
 
-def test_the_mark_of_a_fault_stream_is_dropped_when_inserting() -> None:
+def test_the_fault_prefix_is_removed_when_inserting() -> None:
     output = query("from S select * insert into !S;", definitions=TABLE).output
     assert (output.target, output.kind) == ("S", SourceKind.STREAM)
 
 
-def test_delete_reads_the_output_and_the_row() -> None:
+def test_delete_reads_output_and_row() -> None:
     output = query("from S select v as x delete T for expired events on T.v == x;", definitions=TABLE).output
     assert output.action is Action.DELETE
     assert output.set is None
     assert slots(output.condition) == [TABLE_SLOT, OUTPUT_SLOT]
 
 
-def test_conditions_do_not_see_the_input() -> None:
+def test_conditions_cannot_read_the_input() -> None:
     error = refused("from S select v delete T on T.s == s;", definitions=TABLE)
     assert isinstance(error, AttributeNotExistError)
     assert error.hint == "table 'T' has it: write T.s"
     assert refused("from S select v delete T on T.s == S.s;", definitions=TABLE).code == "E202"
 
 
-def test_conditions_are_bools() -> None:
+def test_conditions_must_be_bool() -> None:
     for clause in ("delete T on T.v", "update T set T.v = v on v", "update or insert into T on T.s"):
         assert refused(f"from S select s, v {clause};", definitions=TABLE).code == "E311"
 
 
-def test_update_without_set_assigns_by_name() -> None:
+def test_update_without_set_assigns_equal_names() -> None:
     output = query("from S select v update T on T.v > 1;", definitions=TABLE).output
     assert output.set == (SetPlan(1, Attr(AttributeType.INT, OUTPUT_SLOT, 0, "v")),)
     assert refused("from S select d update T on T.v > 1;", definitions=TABLE).code == "E203"
     assert refused("from S select d as v update T on T.v > 1;", definitions=TABLE).code == "E310"
 
 
-def test_set_reads_the_output_and_the_row_and_takes_extra_outputs() -> None:
+def test_set_reads_output_and_row_and_takes_extra_outputs() -> None:
     output = query("from S update T set T.v = T.v + v, s = s on T.s == s and d > 1;", definitions=TABLE).output
     assert output.set is not None
     assert [assignment.position for assignment in output.set] == [1, 0]
     assert slots(output.set[0].value) == [TABLE_SLOT, OUTPUT_SLOT]
 
 
-def test_set_widens_numbers_and_refuses_the_rest() -> None:
+def test_set_widens_numbers_and_refuses_other_conversions() -> None:
     wide = "define stream S (s string, v int, l long); define table T (s string, d double, l long, o object);"
     output = query("from S update T set T.d = 1, T.l = v, T.o = s on T.s == s;", definitions=wide).output
     assert output.set is not None
@@ -100,12 +100,12 @@ def test_update_or_insert_needs_the_schema_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("clause", ["delete X on v > 1", "update S on v > 1", "update or insert into O on v > 1"])
-def test_only_tables_can_be_changed(clause: str) -> None:
+def test_only_tables_can_be_updated(clause: str) -> None:
     text = f"from S select v insert into O; from S select v {clause};"
     assert refused(text, definitions=TABLE).code == "E312"
 
 
-def test_anonymous_queries_feed_hidden_streams() -> None:
+def test_anonymous_queries_insert_into_hidden_streams() -> None:
     found = planned(
         TABLE + "from (from (from S select v return) select v + 1 as w return)[w > 2] select w insert into O;"
     )

@@ -32,11 +32,11 @@ def test_value_and_range_keys() -> None:
         ("i of S, l of S", "E208"),
     ],
 )
-def test_keys_that_cannot_work(key: str, code: str) -> None:
+def test_invalid_keys_are_refused(key: str, code: str) -> None:
     assert refused(f"partition with ({key}) " + BODY, definitions=STREAM + "define table T (i int);").code == code
 
 
-def test_names_count_over_the_whole_app() -> None:
+def test_query_names_are_numbered_across_the_app() -> None:
     inside = "begin from S select i insert into A; @info(name='given') from S select i insert into B; end;"
     found = planned(
         STREAM
@@ -65,7 +65,7 @@ def test_inner_streams_may_have_the_same_name_in_two_partitions() -> None:
     assert "#I" not in found.streams
 
 
-def test_an_anonymous_query_stays_inside() -> None:
+def test_an_anonymous_query_stays_inside_the_partition() -> None:
     found = partition("partition with (s of S) begin from (from S select i return) select i insert into O; end;")
     assert [stream.id for stream in found.inner_streams] == ["#anonymous-1"]
 
@@ -92,11 +92,11 @@ def test_purging(elements: str, purge: PurgePlan | None) -> None:
         "enable='true', idle.period='1 sec', interval='-1 sec'",
     ],
 )
-def test_wrong_purging(elements: str) -> None:
+def test_invalid_purging_is_refused(elements: str) -> None:
     assert refused(f"@purge({elements}) partition with (s of S) " + BODY).code == "E315"
 
 
-def test_an_inner_stream_is_not_read_outside() -> None:
+def test_an_inner_stream_is_not_readable_outside() -> None:
     body = "partition with (s of S) begin from S select i insert into #A; end; "
     for text in (body + "from #A select i insert into O;", "from #A select i insert into O; " + body):
         error = refused(text)

@@ -1,4 +1,4 @@
-"""Every way by which the text of an app reaches what is outside of it, and that a policy closes it."""
+"""Every way from an app to resources outside of it, and the policy that closes it."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _text(way: str) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_each_way_out_is_closed_until_the_policy_opens_it(way: str, registry: Registry) -> None:
+def test_each_resource_is_refused_until_the_policy_allows_it(way: str, registry: Registry) -> None:
     opening: Any = WAYS[way][1]
     error = refusal(_text(way), SandboxPolicy(), registry)
     assert error.code == ("E330" if "script" in way else "E340")
@@ -220,11 +220,11 @@ def test_each_way_out_is_closed_until_the_policy_opens_it(way: str, registry: Re
         ("@sink(type='inMemory', topic='t') define stream I (a int);", {"sources": {"inMemory": ("*",)}}),
     ],
 )
-def test_half_open_ways_are_closed(text: str, opening: dict[str, Any], registry: Registry) -> None:
+def test_a_partly_allowed_resource_is_refused(text: str, opening: dict[str, Any], registry: Registry) -> None:
     assert refusal(STREAM + text, SandboxPolicy(**opening), registry).code == "E340"
 
 
-def test_what_the_host_registers_is_the_choice_of_the_host(registry: Registry) -> None:
+def test_a_star_in_the_policy_allows_all_connector_types(registry: Registry) -> None:
     """Types of connectors lead outside, and are named in the policy nevertheless; ``"*"`` names all of them."""
 
     @sink("everywhere", options=(ConnectorOption("host", place="url"),))
@@ -237,7 +237,7 @@ def test_what_the_host_registers_is_the_choice_of_the_host(registry: Registry) -
     assert found.streams["I"].sinks[0].sink.implementation is Everywhere
 
 
-def test_an_app_has_a_name_by_which_it_finds_its_own_state_only() -> None:
+def test_an_app_name_must_have_a_prefix_of_the_policy() -> None:
     policy = SandboxPolicy(app_names=("tenant-7-",))
     error = refusal(f"@app:name('payments')\n{STREAM}", policy)
     assert (error.code, error.line, error.column) == ("E340", 1, 0)
@@ -245,7 +245,7 @@ def test_an_app_has_a_name_by_which_it_finds_its_own_state_only() -> None:
     assert plan(parse(STREAM), policy=policy).name
 
 
-def test_whether_an_environment_variable_exists_is_not_told() -> None:
+def test_the_existence_of_an_environment_variable_is_not_revealed() -> None:
     messages = {
         str(refusal(f"@app:name('${{{name}}}') {STREAM}", SandboxPolicy())).replace(name, "X")
         for name in ("HOME", "OMEH")
@@ -253,7 +253,7 @@ def test_whether_an_environment_variable_exists_is_not_told() -> None:
     assert len(messages) == 1
 
 
-def test_a_refusal_shows_no_password() -> None:
+def test_an_error_shows_no_password() -> None:
     text = "@store(type='rdbms', url='postgresql://u:hidden@evil/x') " + TABLE
     assert "hidden" not in refusal(text, SandboxPolicy(stores={"rdbms": ("postgresql://db/",)})).message
 
@@ -322,7 +322,7 @@ def test_forbidding_scripts_forbids_nothing_else() -> None:
         ("@store(ref='prod', @cache(size='11')) @primaryKey('k') " + TABLE, {"max_events": 10}),
     ],
 )
-def test_more_than_a_limit_is_refused_with_its_place(text: str, limits: dict[str, int]) -> None:
+def test_a_value_above_a_limit_is_refused_with_its_location(text: str, limits: dict[str, int]) -> None:
     policy = replace(SandboxPolicy.trusted(), **limits)
     error = refusal(STREAM + text, policy)
     assert (error.code, error.line) == ("E341", 2)
@@ -337,13 +337,13 @@ def test_more_than_a_limit_is_refused_with_its_place(text: str, limits: dict[str
 @pytest.mark.parametrize(
     "text", ["from e=S<2:> -> S select 1 as x insert into A;", "from e=S+, S select 1 as x insert into A;"]
 )
-def test_a_state_without_an_end_is_beyond_any_limit(text: str) -> None:
+def test_unbounded_state_is_above_every_limit(text: str) -> None:
     error = refusal(STREAM + text, replace(SandboxPolicy.trusted(), max_events=10**15))
     assert (error.code, error.line) == ("E341", 2)
     assert "unlimited" in error.message
 
 
-def test_a_limit_of_the_app_on_partial_matches_is_one_of_its_policy_too() -> None:
+def test_a_limit_of_partial_matches_of_the_app_satisfies_the_policy() -> None:
     pattern = "from every e=S -> f=S select 1 as x insert into A;"
     policy = replace(SandboxPolicy.trusted(), max_events=10)
     (query,) = plan(parse(STREAM + pattern), policy=policy).executions
@@ -353,7 +353,7 @@ def test_a_limit_of_the_app_on_partial_matches_is_one_of_its_policy_too() -> Non
     assert refusal(f"@app:partialMatches(max='11') {STREAM}{pattern}", policy).code == "E341"
 
 
-def test_a_policy_without_limits_but_closed_is_asked_for_places(tmp_path: Path) -> None:
+def test_a_closed_policy_without_limits_checks_locations(tmp_path: Path) -> None:
     policy = SandboxPolicy(stores={"rdbms": ("sqlite:///",)}, folders=(tmp_path,), **OPEN_LIMITS)  # type: ignore[arg-type]
     plan(parse(f"@store(type='rdbms', url='sqlite:///{tmp_path}/x.db') {TABLE}"), policy=policy)
     assert refusal(f"@store(type='rdbms', url='sqlite:///{tmp_path}/../x.db') {TABLE}", policy).code == "E340"
@@ -378,7 +378,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("group", ENTRY_POINT_GROUPS.values())
-def test_nothing_of_an_installed_package_is_loaded(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_packages_are_not_loaded(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Importing a module runs it."""
     loaded: list[str] = []
     offered = [EntryPoint("offered", "nowhere", group)]
@@ -402,7 +402,7 @@ def test_nothing_of_an_installed_package_is_loaded(group: str, monkeypatch: pyte
     assert loaded == [group]
 
 
-def test_built_in_options_that_say_where_are_declared_as_places() -> None:
+def test_built_in_location_options_are_declared_as_locations() -> None:
     says_where = re.compile(r"ur[li]|topic|path|file|folder|dir|host|server|address|queue|place", re.IGNORECASE)
     for kind in (SourceMetadata, SinkMetadata, SourceMapperMetadata, SinkMapperMetadata, StoreMetadata):
         for metadata in builtin_registry().all(kind):

@@ -35,22 +35,22 @@ from tests.kit.planning import STREAM, planned, query, refused
         ("select sum(i) as t output last every 1 sec", SelectMode.LAST),
     ],
 )
-def test_which_events_of_a_chunk_are_put_out(select: str, mode: SelectMode) -> None:
+def test_events_of_a_chunk_that_are_emitted(select: str, mode: SelectMode) -> None:
     assert query(f"from S {select} insert into O;").selector.mode is mode
 
 
-def test_an_aggregate_in_a_filter_does_not_make_the_selection_one() -> None:
+def test_an_aggregate_in_a_filter_does_not_aggregate_the_selection() -> None:
     found = query("from S[sum(i) > 1L] select i insert into O;")
     assert found.selector.mode is SelectMode.EACH
     assert not found.selector.has_aggregates
 
 
-def test_star_and_nothing_select_every_attribute() -> None:
+def test_star_and_no_select_select_every_attribute() -> None:
     for text in ("from S select * insert into O;", "from S insert into O;"):
         assert [column.name for column in query(text).selector.columns] == list("ilfdbso")
 
 
-def test_star_of_a_join_is_left_then_right() -> None:
+def test_star_of_a_join_selects_left_then_right() -> None:
     definitions = "define stream L (a int); define stream R (b int);"
     found = query("from L#window.length(1) join R#window.length(1) select * insert into O;", definitions=definitions)
     assert [(column.name, column.expression.slot) for column in found.selector.columns] == [("a", 0), ("b", 1)]  # type: ignore[attr-defined]
@@ -68,7 +68,7 @@ def hand_made(selector: Selector) -> SiddhiApp:
     return SiddhiApp(definitions=app.definitions, executions=(made,))
 
 
-def test_apps_built_from_objects_are_checked_too() -> None:
+def test_apps_built_from_objects_are_checked() -> None:
     number = Constant(1, AttributeType.INT)
     twice = (OutputAttribute(number, "x"), OutputAttribute(number, "x"))
     with pytest.raises(DuplicateAttributeError):
@@ -86,7 +86,7 @@ def test_limit_and_offset() -> None:
     assert refused("from S select i offset -1 insert into O;").code == "E319"
 
 
-def test_types_of_the_output_define_the_stream() -> None:
+def test_the_stream_has_the_output_types() -> None:
     found = planned(STREAM + "from S select i, sum(f) as t, s is null as n insert into O;")
     assert [(a.name, str(a.type)) for a in found.streams["O"].attributes] == [
         ("i", "int"),
@@ -112,7 +112,7 @@ def test_event_types(clause: str, event_type: OutputEventType) -> None:
     assert query(f"from S#window.length(2) select i {clause};").output.event_type is event_type
 
 
-def test_a_snapshot_puts_out_all_events() -> None:
+def test_a_snapshot_emits_all_events() -> None:
     assert isinstance(query("from S select i output snapshot every 1 sec insert into O;").rate, SnapshotRate)
     for kind in ("current", "expired"):
         text = f"from S select i output snapshot every 1 sec insert {kind} events into O;"

@@ -20,7 +20,7 @@ ACCEPTED = [
 
 
 @pytest.mark.parametrize("window", ACCEPTED)
-def test_arguments_a_window_takes(window: str) -> None:
+def test_valid_arguments(window: str) -> None:
     planned = single(query(f"from S#window.{window} select i insert into O;")).window
     assert planned is not None
     assert planned.window.name == window.partition("(")[0]
@@ -43,7 +43,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("window", "code"), REFUSED)
-def test_arguments_a_window_does_not_take(window: str, code: str) -> None:
+def test_invalid_arguments_are_refused(window: str, code: str) -> None:
     assert refused(f"from S#window.{window} select i insert into O;").code == code
 
 
@@ -67,32 +67,32 @@ def test_arguments_a_window_does_not_take(window: str, code: str) -> None:
         ("S[d > 1.0] select i", "i"),
     ],
 )
-def test_a_window_keeps_what_is_read_behind_it(chain: str, kept: str) -> None:
+def test_a_window_keeps_attributes_that_are_read_later(chain: str, kept: str) -> None:
     found = single(query(f"from {chain} insert into O;"))
     assert [found.attributes[position].name for position in found.window_layout] == kept.split()
 
 
-def test_the_condition_of_an_expression_window_sees_both_ends() -> None:
+def test_the_condition_of_an_expression_window_reads_first_and_last() -> None:
     window = single(query("from S#window.expression('last.i - first.i < 5 and i > 0') select i insert into O;")).window
     assert window is not None
     assert window.condition is not None
     assert [node.slot for node in walk(window.condition) if isinstance(node, Attr)] == [LAST_SLOT, FIRST_SLOT, 0]
 
 
-def test_a_condition_held_by_an_attribute_is_not_known_yet() -> None:
+def test_a_condition_in_an_attribute_is_not_resolved_in_the_plan() -> None:
     window = single(query("from S#window.expression(s) select i insert into O;")).window
     assert window is not None
     assert window.condition is None
 
 
-def test_the_place_of_an_error_lies_inside_the_literal() -> None:
+def test_the_location_of_an_error_is_inside_the_literal() -> None:
     error = refused("from S#window.expression('count() < zz') select i insert into O;")
     assert error.span is not None
     line = (error.source or "").split("\n")[error.span.line - 1]
     assert line[error.span.column : error.span.end_column] == "zz"
 
 
-def test_one_window_per_stream_and_none_on_a_named_window() -> None:
+def test_several_windows_and_windows_of_a_named_window_are_refused() -> None:
     definitions = "define window W (a string) length(2); define stream S (a string);"
     error = refused("from W#window.length(2) select a insert into O;", definitions=definitions)
     assert error.code == "E314"

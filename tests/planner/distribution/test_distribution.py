@@ -1,4 +1,4 @@
-"""By which keys elements separate. What is claimed is run: the shards together give what the app gives."""
+"""Distribution of elements by keys. Each claim is tested: the shards together have the output of the app."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def last(text: str) -> Element:
 
 
 @pytest.mark.parametrize("text", UNSPECIFIED)
-def test_by_anything(text: str) -> None:
+def test_unspecified_distribution(text: str) -> None:
     assert last(text).keys is None
 
 
 @pytest.mark.parametrize(("text", "expected"), SEPARATED)
-def test_by_keys(text: str, expected: set[str]) -> None:
+def test_hash_partitioned_by_keys(text: str, expected: set[str]) -> None:
     assert keys(last(text)) == expected
 
 
 @pytest.mark.parametrize(("text", "reason"), SINGLE)
-def test_by_nothing(text: str, reason: str) -> None:
+def test_single_partition(text: str, reason: str) -> None:
     found = last(text)
     assert keys(found) == set()
     assert reason in found.reason
@@ -79,19 +79,19 @@ BY_K += [text for text, found in SEPARATED if any(".k" in key for key in found)]
 
 @pytest.mark.parametrize("text", [feed(text) for text in BY_K])
 @given(rows=timelines())
-def test_shards_together_give_what_the_app_gives(text: str, rows: list[Row]) -> None:
+def test_shards_together_have_the_output_of_the_app(text: str, rows: list[Row]) -> None:
     assert sharded(text, rows, end=True) == put_out(text, rows, end=True)
 
 
 @pytest.mark.parametrize("text", [feed(text) for text, _ in SINGLE])
-def test_shards_of_what_does_not_separate_give_something_else(text: str) -> None:
+def test_shards_of_single_partition_apps_have_other_output(text: str) -> None:
     assert sharded(text, COUPLED, end=False) != put_out(text, COUPLED, end=False)
 
 
 # --- more about elements
 
 
-def test_triggers_aggregations_and_readers_of_them() -> None:
+def test_distribution_of_triggers_aggregations_and_their_readers() -> None:
     found = elements(
         "define trigger T at every 1 sec;"
         "define aggregation A from S select k, sum(v) as n group by k aggregate by ts every sec...min;"
@@ -121,7 +121,7 @@ def test_chunks_are_passed_on() -> None:
     assert [name for name, element in found.items() if not element.stateful] == ["query_2", "query_4"]
 
 
-def test_what_looks_at_chunks_does_not_separate_where_keys_cut_them() -> None:
+def test_readers_of_chunks_are_single_partition_if_keys_split_chunks() -> None:
     batch = "from S#window.timeBatch(1 sec, 0) select k, v insert into M;"
     part = "partition with (k of {of}) begin from {of}{window} select k, {column} as n insert into O; end;"
     plain, count = part.format(of="M", window="", column="v"), part.format(of="M", window="", column="count()")
@@ -160,7 +160,7 @@ def test_what_looks_at_chunks_does_not_separate_where_keys_cut_them() -> None:
     assert keys(last(part + count)) == {"M.k"}
 
 
-def test_what_comes_at_once_of_one_event() -> None:
+def test_several_outputs_of_one_event() -> None:
     found = elements(
         """define trigger C at every 1 sec; from S[v > 1] select k insert into A; from A select k, count() as n insert into B;
         from S#window.delay(1 sec) select k insert into D; from D select k insert into E; from C select triggered_time insert into F;
@@ -170,7 +170,7 @@ def test_what_comes_at_once_of_one_event() -> None:
     assert [element.writes[0] for element in found.values() if element.one_to_one] == ["A", "B", "G"]
 
 
-def test_who_looks_at_the_clock() -> None:
+def test_elements_that_read_the_clock() -> None:
     found = elements(
         "from S select currentTimeMillis() as t insert into A; from S select eventTimestamp() as t insert into B;"
     )
@@ -208,7 +208,7 @@ TIMED = [
 
 
 @pytest.mark.parametrize("timed", TIMED)
-def test_a_batch_of_what_timers_put_out_does_not_separate(timed: str) -> None:
+def test_a_batch_emitted_by_a_timer_is_single_partition(timed: str) -> None:
     passed = timed + "from B[v > 1] select k, v insert into C;"
     batch = "@info(name = 'q') from C#window.timeBatch(1 sec, 0) select k, count() as n group by k insert into O;"
     assert "queues events of timers" in elements(passed + batch)["q"].reason
@@ -222,7 +222,7 @@ def test_a_batch_of_what_timers_put_out_does_not_separate(timed: str) -> None:
     assert keys(elements(SILENT + "from B select k insert into C;" + part)["q"]) == {"C.k"}
 
 
-def test_windows_that_let_all_keys_go_when_a_timer_gives_them_something() -> None:
+def test_windows_that_emit_events_of_several_keys_by_one_timer() -> None:
     window = (
         SILENT + "@info(name = 'q') from B#window.{window} select k, count() as n group by k insert {events} into O;"
     )
@@ -238,14 +238,14 @@ def test_windows_that_let_all_keys_go_when_a_timer_gives_them_something() -> Non
     assert elements(join.format(two="D", events=""))["q"].keys == ()
 
 
-def test_what_random_functions_give_is_not_repeated() -> None:
+def test_random_functions_are_not_deterministic() -> None:
     found = elements(
         "from S select UUID() as id insert into O; from S select currentTimeMillis() as t, eventTimestamp() as e insert into P;"
     )
     assert [element.deterministic for element in found.values()] == [False, True]
 
 
-def test_attributes_that_are_passed_on_as_they_are() -> None:
+def test_keys_follow_unchanged_attributes() -> None:
     found = elements(
         "from S select k as key, v + 1 as v, ts insert into M;"
         "from M#window.time(1 sec) join R#window.time(1 sec) on M.key == R.k select R.k as k, M.key as key insert into N;"
@@ -257,7 +257,7 @@ def test_attributes_that_are_passed_on_as_they_are() -> None:
     assert found["p"].carries == (("O", "k", "S", "k"),)
 
 
-def test_what_may_be_null_is_not_passed_on_as_a_key() -> None:
+def test_an_attribute_that_may_be_null_is_not_a_key() -> None:
     join = "from S{ways}#window.time(1 sec) {type} R#window.time(1 sec) on S.k == R.k select S.k as k, R.k as l insert into O;"
     both = {("O", "k", "S", "k"), ("O", "l", "R", "k")}
     left, right = {("O", "k", "S", "k")}, {("O", "l", "R", "k")}
@@ -283,7 +283,7 @@ def test_what_may_be_null_is_not_passed_on_as_a_key() -> None:
     assert set(last(inner).carries) == left
 
 
-def test_a_table_gets_no_key_from_what_may_be_null() -> None:
+def test_a_nullable_attribute_is_not_the_key_of_a_table() -> None:
     text = (
         "define table T (k string, v int); from S#window.time(1 sec) {type} R#window.time(1 sec) on S.k == R.k "
         "select R.k as k, R.v as v insert into T; from R join T on R.k == T.k select R.k as k, T.v as v insert into O;"
@@ -292,7 +292,7 @@ def test_a_table_gets_no_key_from_what_may_be_null() -> None:
     assert keys(elements(text.format(type="left outer join"))["query_1"]) == set()
 
 
-def test_users_of_a_table_are_told_the_same_column() -> None:
+def test_uses_of_a_table_have_the_same_key_column() -> None:
     found = elements(
         "define table T (k string, v int); from S select k, v insert into T;"
         "from R join T on R.k == T.k and R.v == T.v select R.k as k insert into O;"
@@ -302,11 +302,11 @@ def test_users_of_a_table_are_told_the_same_column() -> None:
     assert found["query_1"].stateful
 
 
-def test_what_counts_in_a_filter_is_stateful() -> None:
+def test_an_aggregate_in_a_filter_is_stateful() -> None:
     assert elements("from S[count() > 1L] select k insert into O;")["query_1"].stateful
 
 
-def test_stream_processors_may_keep_something_and_stream_functions_do_not() -> None:
+def test_stream_processors_are_stateful_and_stream_functions_are_not() -> None:
     assert elements("from S#kit:second() select k insert into O;")["query_1"].stateful
     assert not elements("from S#kit:twice(v) select k insert into O;")["query_1"].stateful
     aggregation = "define aggregation A from S{0} select k, sum(v) as n group by k aggregate by ts every sec...min;"
@@ -315,7 +315,7 @@ def test_stream_processors_may_keep_something_and_stream_functions_do_not() -> N
     assert last(aggregation.format("[count() > 1L]")).reason == "an aggregate in a filter sees all rows"
 
 
-def test_what_a_stream_processor_puts_out_may_have_another_key() -> None:
+def test_output_of_a_stream_processor_may_have_another_key() -> None:
     part = "partition with (k of S) begin from S#kit:{0} select k, v insert into O; end;"
     assert last(part.format("twice(v)")).carries == (("O", "k", "S", "k"), ("O", "v", "S", "v"))
     assert last(part.format("second()")).carries == ()
@@ -327,20 +327,20 @@ def test_what_a_stream_processor_puts_out_may_have_another_key() -> None:
     assert "not every access" in last(join.format("second()")).reason
 
 
-def test_what_a_stream_processor_holds_back_comes_behind_its_time() -> None:
+def test_delayed_output_of_a_stream_processor_is_late() -> None:
     part = "partition with (k of S) begin from S#kit:{0} select k, v insert into M; end;"
     reads = "from M#window.time(1 sec) select k, count() as n group by k insert into O;"
     assert keys(last(part.format("twice(v)") + reads)) == {"M.k"}
     assert "queues late events" in last(part.format("later(200)") + reads).reason
 
 
-def test_windows_whose_condition_comes_with_the_events_count_as_they_like() -> None:
+def test_windows_with_dynamic_conditions_read_all_keys() -> None:
     part = "partition with (k of S) begin from S#window.{0}(k) select k, v insert into O; end;"
     for window in ("expression", "expressionBatch"):
         assert "of all keys" in last(part.format(window)).reason
 
 
-def test_what_a_join_looks_at_in_a_named_window() -> None:
+def test_a_join_with_a_named_window() -> None:
     window = "define window W (k string, v int) {0};"
     reads = "from W select k, v insert into O;"
     join = "from W join R#window.time(1 sec) on W.k == R.k select W.k as k, R.v as v insert into P;"
@@ -351,7 +351,7 @@ def test_what_a_join_looks_at_in_a_named_window() -> None:
         assert [element.keys != () for element in both.values()] == [separates] * 3
 
 
-def test_tables_and_places() -> None:
+def test_tables_and_their_keys() -> None:
     found = elements("define table T (k string); from S select k insert into T;")["query_1"]
     assert (found.tables, found.stateful, found.reads, found.writes) == (("T",), True, ("S",), ())
     assert found.span is not None

@@ -79,7 +79,7 @@ def test_a_query_with_its_streams() -> None:
     assert "query_2" in found.text
 
 
-def test_the_time_zone_goes_with_aggregations_alone() -> None:
+def test_the_time_zone_is_copied_with_aggregations_only() -> None:
     whole = plan(parse(f"@app:aggTimeZone('Asia/Colombo') {APP}"))
     kept = sub_app(whole, ["PerSecond"])
     assert plan(parse(kept.text)).aggregations["PerSecond"].zone == "Asia/Colombo"
@@ -87,14 +87,14 @@ def test_the_time_zone_goes_with_aggregations_alone() -> None:
     assert sub_app(whole, ["clean"]).text == sub_app(plan(parse(APP)), ["clean"]).text
 
 
-def test_the_limits_of_the_app_hold_for_its_parts() -> None:
+def test_the_limits_of_the_app_apply_to_its_parts() -> None:
     whole = plan(parse(f"@app:limits(keys = '7', on.full = 'log') {APP.replace('#window.length(3)', '')}"))
     (query,) = plan(parse(sub_app(whole, ["query_2"]).text)).executions
     assert isinstance(query, QueryPlan)
     assert query.limit == KeyLimitPlan(keys=7, on_full=OnFull.LOG, annotation="@app:limits")
 
 
-def test_inner_queries_windows_and_aggregations_come_with_who_uses_them() -> None:
+def test_inner_queries_windows_and_aggregations_are_copied_with_readers() -> None:
     assert part("outer").names == ("anonymous-1", "outer")
     assert part("last").names == ("Last", "last")
     assert list(part("last").inputs) == []
@@ -106,7 +106,7 @@ def test_inner_queries_windows_and_aggregations_come_with_who_uses_them() -> Non
         part("limit", "nothing")
 
 
-def test_a_trigger_left_behind_is_an_input() -> None:
+def test_a_trigger_of_another_part_is_an_input() -> None:
     app = "define trigger T at every 1 sec; @info(name = 'q') from T select triggered_time as t insert into O;"
     assert list(part("q", app=app).inputs) == ["T"]
     assert list(part("q", "T", app=app).inputs) == []
@@ -115,7 +115,7 @@ def test_a_trigger_left_behind_is_an_input() -> None:
             pass
 
 
-def test_tables_that_are_only_read_are_filled_by_a_stream() -> None:
+def test_read_only_tables_are_filled_by_a_stream() -> None:
     found = part("limit", "see")
     assert list(found.tables) == ["Limits"]
     with running(found.text) as runtime:
@@ -129,7 +129,7 @@ def test_tables_that_are_only_read_are_filled_by_a_stream() -> None:
         assert [event.data for event in runtime.query("from Seen select symbol")] == [("A",)]
 
 
-def test_a_name_taken_by_a_stream_is_refused() -> None:
+def test_a_stream_name_that_is_taken_is_refused() -> None:
     app = (
         "define stream S (a int); define stream T__rows (a int); define table T (a int);"
         "@info(name = 'q') from S join T on S.a == T.a select S.a as a insert into O;"
@@ -138,7 +138,7 @@ def test_a_name_taken_by_a_stream_is_refused() -> None:
         part("q", app=app)
 
 
-def test_a_stream_that_is_fed_inside_and_outside_is_both() -> None:
+def test_a_stream_with_inside_and_outside_writers_is_input_and_output() -> None:
     app = (
         "define stream S (a int); @info(name = 'one') from S[a > 0] select a insert into M;"
         "@info(name = 'two') from S[a < 0] select a insert into M; @info(name = 'three') from M select a insert into O;"
@@ -149,7 +149,7 @@ def test_a_stream_that_is_fed_inside_and_outside_is_both() -> None:
     assert list(part("one", "two", "three", app=app).inputs) == ["S"]
 
 
-def test_a_stream_that_a_partition_only_keys_is_defined() -> None:
+def test_a_stream_read_only_by_a_partition_key_is_defined() -> None:
     app = (
         "define stream S (a int); define stream R (a int);"
         "@info(name = 'p') partition with (a of S, a of R) begin from S select a insert into O; end;"
@@ -160,7 +160,7 @@ def test_a_stream_that_a_partition_only_keys_is_defined() -> None:
         pass
 
 
-def test_as_json_and_back() -> None:
+def test_a_part_is_restored_from_json() -> None:
     found = part("limit", "partition_0")
     again = SubApp.from_json(found.to_json())
     assert again == found
@@ -171,7 +171,7 @@ def test_as_json_and_back() -> None:
             SubApp.from_json(text)
 
 
-def test_planned_again_it_has_the_same_elements() -> None:
+def test_a_part_planned_again_has_the_same_elements() -> None:
     everything = [element.name for element in app_elements(plan(parse(APP)))]
     whole = part(*everything)
     made = [element.name for element in app_elements(plan(parse(whole.text)))]
@@ -179,7 +179,7 @@ def test_planned_again_it_has_the_same_elements() -> None:
 
 
 @given(app=apps(playback=True), events=timelines(), data=st.data())
-def test_each_query_alone_gives_what_it_gives_in_the_app(app: str, events: list[Any], data: st.DataObject) -> None:
+def test_each_query_alone_has_the_output_of_the_app(app: str, events: list[Any], data: st.DataObject) -> None:
     whole = plan(parse(app))
     timers = "exact" if whole.playback and whole.playback.exact else "jump"
     names = [element.name for element in app_elements(whole) if element.reads == ("S",)]
@@ -198,6 +198,6 @@ def put_out(app: str, streams: Iterable[str], events: list[Any]) -> dict[str, An
         return {stream: (batch.timestamps.tolist(), list(batch)) for stream, batch in runtime.drain().items()}
 
 
-def test_definitions_stand_alone() -> None:
+def test_definitions_are_complete() -> None:
     text = sub_app(plan(parse(f"{DEFINITION} @info(name = 'q') from S select t insert into O;")), ["q"]).text
     assert parse(text).definitions[1:] == parse("define stream O (t string);").definitions

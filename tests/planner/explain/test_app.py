@@ -14,7 +14,7 @@ APPS = sorted((Path(__file__).parents[2] / "golden" / "plan").glob("*.siddhi"))
 
 
 @pytest.mark.parametrize("path", APPS, ids=lambda path: path.stem)
-def test_an_app_printed_and_read_again_has_the_same_plan(path: Path) -> None:
+def test_a_printed_app_has_the_same_plan(path: Path) -> None:
     app = parse(path.read_text(encoding="utf-8"))
     assert without_places(explain(plan(parse(to_siddhiql(app))))) == without_places(explain(plan(app)))
 
@@ -27,7 +27,7 @@ def test_a_random_name_is_not_shown() -> None:
     assert explain(planned(STREAM)) == explain(planned(STREAM))
 
 
-def test_deprecated_extensions_are_named_once() -> None:
+def test_deprecated_extensions_are_shown_once() -> None:
     text = "from S#window.frequent(2) select i insert into {};"
     found = planned(STREAM + text.format("A") + text.format("B"))
     assert found.warnings == ("window 'frequent' is deprecated: use a grouped count instead",)

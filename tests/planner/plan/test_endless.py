@@ -1,4 +1,4 @@
-"""Which apps never come to rest."""
+"""Apps whose timers never end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reasons(text: str) -> list[str]:
         ),
     ],
 )
-def test_apps_that_come_to_rest(text: str) -> None:
+def test_apps_whose_timers_end(text: str) -> None:
     assert reasons(text) == []
 
 
@@ -65,7 +65,7 @@ def test_apps_that_come_to_rest(text: str) -> None:
         ),
     ],
 )
-def test_apps_that_do_not(text: str, reason: str) -> None:
+def test_apps_whose_timers_never_end(text: str, reason: str) -> None:
     found = reasons(text)
     assert found
     assert reason in found[0]

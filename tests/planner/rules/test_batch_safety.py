@@ -1,4 +1,4 @@
-"""Batches and tables: where one query writes what another reads, rows go one by one."""
+"""Batches and tables: where one query writes what another reads, rows are processed one by one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFINITIONS = "define stream S (x int); define table T (x int); define table U (
         ("from S insert into T; from S update T on T.x == x;", False),
     ],
 )
-def test_a_table_written_and_read_in_one_pass(queries: str, columnar: bool) -> None:
+def test_a_table_written_and_read_by_one_batch(queries: str, columnar: bool) -> None:
     (batch,) = (batch for batch in plan(parse(DEFINITIONS + queries)).batches if batch.stream == "S")
     assert batch.columnar is columnar
     assert bool(batch.reason) is not columnar

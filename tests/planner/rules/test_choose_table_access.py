@@ -1,4 +1,4 @@
-"""Which way a condition over a table goes: primary key, index, range, union, or a look at every row."""
+"""Table access of a condition: primary key, index, range, union, or scan."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def plan() -> Plan:
         ("from T", "scan", 0),
     ],
 )
-def test_access(plan: Plan, query: str, access: str, left: int) -> None:
+def test_the_access_of_a_condition(plan: Plan, query: str, access: str, left: int) -> None:
     found = plan_on_demand(parse_on_demand_query(query), plan)
     assert found.store is not None
     assert found.access is not None
@@ -69,7 +69,7 @@ def test_access(plan: Plan, query: str, access: str, left: int) -> None:
     assert found.access.gates == ()
 
 
-def test_parts_that_do_not_read_the_row_are_tested_once(plan: Plan) -> None:
+def test_row_free_predicates_are_evaluated_once(plan: Plan) -> None:
     found = plan_on_demand(parse_on_demand_query("from T on 1 > 2 and k == 1 and 'a' == 'b'"), plan)
     chosen = found.access
     assert chosen is not None

@@ -24,14 +24,14 @@ def over(window: str, select: str = "sum(v) as s", rest: str = "", output: str =
 
 
 @pytest.mark.parametrize("window", ["length(5)", "time(1 sec)", "externalTime(l, 100)"])
-def test_sliding_windows_keep_arguments(window: str) -> None:
+def test_sliding_windows_that_keep_arguments(window: str) -> None:
     assert found(over(window)) is FusedWindow.SLIDING
 
 
 @pytest.mark.parametrize(
     "window", ["lengthBatch(5)", "timeBatch(1 sec)", "timeBatch(1 sec, 5)", "timeBatch(1 sec, false)"]
 )
-def test_batch_windows_keep_totals(window: str) -> None:
+def test_batch_windows_that_keep_totals(window: str) -> None:
     assert found(over(window)) is FusedWindow.TUMBLING
 
 
@@ -48,7 +48,7 @@ def test_batch_windows_keep_totals(window: str) -> None:
         over("lengthBatch(5)", "k, v, avg(v) as a", "group by k order by a limit 1"),
     ],
 )
-def test_what_may_stand_around_them(text: str) -> None:
+def test_selections_around_a_fused_window(text: str) -> None:
     assert found(text) is not None
 
 
@@ -87,5 +87,5 @@ def test_what_may_stand_around_them(text: str) -> None:
         over("length(5)", ", ".join(f"sum(v + {number}) as s{number}" for number in range(33))),
     ],
 )
-def test_where_events_are_kept(text: str) -> None:
+def test_windows_that_keep_events(text: str) -> None:
     assert found(text) is None

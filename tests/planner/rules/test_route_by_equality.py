@@ -36,7 +36,7 @@ def last_guard(text: str) -> EqualityGuard | None:
         ("a is null", None),
     ],
 )
-def test_a_filter_that_begins_with_an_equality_is_a_guard(
+def test_an_equality_in_the_first_filter_is_a_guard(
     condition: str, expected: tuple[int, bool | int | str] | None
 ) -> None:
     found = last_guard(f"from S[{condition}] select a insert into Out;")
@@ -62,7 +62,7 @@ def test_a_query_in_a_partition_has_no_guard() -> None:
     assert [single(inner).guard for inner in found.queries] == [None] * FEWEST_GUARDS
 
 
-def test_only_queries_that_the_index_finds_have_a_guard() -> None:
+def test_only_queries_in_the_predicate_index_have_a_guard() -> None:
     text = "from S[a == 'x'] select a insert into Out; " * FEWEST_GUARDS
     others = "from S[n == 1] select a insert into Out; from Other[a == 'x'] select a insert into Out;"
     found = planned(f"{STREAM} define stream Other (a string); {text} {others}").executions
@@ -71,14 +71,14 @@ def test_only_queries_that_the_index_finds_have_a_guard() -> None:
 
 
 @pytest.mark.parametrize(("queries", "expected"), [(7, {}), (8, {"S": PredicateIndex(0, 8)})])
-def test_streams_with_many_guards_have_a_predicate_index(queries: int, expected: object) -> None:
+def test_a_stream_with_many_guards_has_a_predicate_index(queries: int, expected: object) -> None:
     text = STREAM + "".join(f"from S[a == '{i}'] select a insert into Out;" for i in range(queries))
     streams = planned(f"{text} from S[n == 1] select a insert into Out; from Out select a insert into Last;").streams
     assert {id_: s.predicate_index for id_, s in streams.items() if s.predicate_index is not None} == expected
 
 
 @pytest.mark.parametrize("queries", [FEWEST_GUARDS - 1, FEWEST_GUARDS])
-def test_the_engine_looks_up_where_the_plan_says_so(queries: int) -> None:
+def test_the_engine_routes_as_planned(queries: int) -> None:
     text = STREAM + "".join(f"from S[a == '{i}'] select a insert into Out;" for i in range(queries))
     found = planned(text)
     junction = Assembly(found, {}, Registry(builtin_registry())).junctions["S"]

@@ -1,4 +1,4 @@
-"""The rules as a whole: each once, in an order that is data, and every choice in the plan that the engine is given."""
+"""All rules: their list and order, and the plan that contains every choice."""
 
 from __future__ import annotations
 
@@ -64,30 +64,30 @@ def assert_chosen(plan: object) -> None:
             assert (node.access is None) == (node.condition is None)
 
 
-def test_each_rule_stands_in_the_list_once() -> None:
+def test_each_rule_is_listed_once() -> None:
     modules = [rule.__module__.rpartition(".")[2] for rule in RULES]
     assert sorted(modules) == sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_a_rule_makes_of_its_own_plan_the_same_plan(rule: Callable[[Plan], Plan]) -> None:
+def test_a_rule_is_idempotent(rule: Callable[[Plan], Plan]) -> None:
     plan = planned(EVERYWHERE)
     assert rule(plan) == plan
 
 
 @pytest.mark.parametrize("path", APPS, ids=lambda path: path.stem)
-def test_every_look_up_of_a_plan_is_chosen(path: Path) -> None:
+def test_every_lookup_of_a_plan_has_an_access(path: Path) -> None:
     assert_chosen(planned(path.read_text(encoding="utf-8")))
 
 
-def test_every_in_is_chosen_wherever_an_expression_stands() -> None:
+def test_every_in_condition_has_an_access() -> None:
     plan = planned(EVERYWHERE)
     assert_chosen(plan)
     # What accesses and look-ups keep of a condition are the same objects.
     assert len({id(node) for node in nodes(plan) if isinstance(node, InTable)}) == EVERYWHERE.count(") in ")
 
 
-def test_a_condition_that_comes_with_events_is_chosen_when_it_is_planned() -> None:
+def test_a_dynamic_condition_has_an_access_when_it_is_planned() -> None:
     plan = planned(
         "define table T (k int); define stream S (k int, t string); from S#window.expression(t) insert into O;"
     )
@@ -108,21 +108,21 @@ def test_a_condition_that_comes_with_events_is_chosen_when_it_is_planned() -> No
         "delete T on T.k == 3",
     ],
 )
-def test_every_look_up_of_an_on_demand_query_is_chosen(text: str) -> None:
+def test_every_lookup_of_an_on_demand_query_has_an_access(text: str) -> None:
     assert_chosen(plan_on_demand(parse_on_demand_query(text), planned(EVERYWHERE)))
 
 
-def test_a_rule_that_changes_nothing_gives_the_plan_itself() -> None:
+def test_a_rule_without_changes_returns_the_same_plan() -> None:
     plan = planned(EVERYWHERE)
     assert map_expressions(plan, lambda expression: expression) is plan
 
 
-def test_a_long_chain_with_in_is_planned() -> None:
+def test_a_long_chain_of_in_conditions_can_be_planned() -> None:
     text = " or ".join(["k == 1"] * 3000 + ["(T.k == k) in T"])
     assert_chosen(planned(f"define table T (k int); define stream S (k int); from S[{text}] select k insert into O;"))
 
 
-def test_a_join_keeps_how_its_sides_are_searched() -> None:
+def test_a_join_has_an_access_for_each_side() -> None:
     plan: Plan = planned(EVERYWHERE)
     joins = [node for node in nodes(plan.executions) if isinstance(node, JoinPlan)]
     assert [[type(lookup).__name__ for lookup in join.lookups] for join in joins] == [
@@ -131,6 +131,6 @@ def test_a_join_keeps_how_its_sides_are_searched() -> None:
     ]
 
 
-def test_constants_stay_as_they_are() -> None:
+def test_a_constant_is_its_own_only_node() -> None:
     constant = Const(AttributeType.INT, 1)
     assert list(nodes(constant)) == [constant]

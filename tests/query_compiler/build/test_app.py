@@ -99,13 +99,13 @@ def test_aggregations():
 
 
 @pytest.mark.parametrize("word", ["week", "weeks", "millisec"])
-def test_an_aggregation_keeps_no_weeks(word):
+def test_an_aggregation_of_weeks_is_refused(word):
     with pytest.raises(SiddhiParserError, match=f"unsupported duration '{word}'") as caught:
         parse(f"define aggregation A from S select a aggregate every sec, {word}")
     assert caught.value.code == "E112"
 
 
-def test_an_aggregation_has_no_window():
+def test_a_window_of_an_aggregation_is_refused():
     with pytest.raises(SiddhiParserError, match="can't have a window"):
         parse("define aggregation A from S#window.length(1) select a aggregate every sec")
 
@@ -120,7 +120,7 @@ def test_an_aggregation_has_no_window():
         "define trigger App at 'start'",
     ],
 )
-def test_some_names_are_no_keywords(text):
+def test_some_keywords_are_valid_names(text):
     with pytest.raises(SiddhiParserError, match="can't be a name here") as caught:
         parse(text)
     assert caught.value.code == "E105"
@@ -131,7 +131,7 @@ def test_some_names_are_no_keywords(text):
 
 @pytest.mark.parametrize("sign", ["#", "!"])
 @pytest.mark.parametrize("text", ["stream {}S (a int)", "table {}S (a int)", "window {}S (a int) length(1)"])
-def test_inner_and_fault_streams_are_not_defined(sign, text):
+def test_definitions_of_inner_and_fault_streams_are_refused(sign, text):
     with pytest.raises(SiddhiParserError, match="can't be defined") as caught:
         parse(f"define {text.format(sign)}")
     assert caught.value.code == "E105"
@@ -139,7 +139,7 @@ def test_inner_and_fault_streams_are_not_defined(sign, text):
 
 
 @pytest.mark.parametrize("text", ["stream S {}", "table S {}", "window S {} length(1)"])
-def test_attributes_differ(text):
+def test_duplicate_attributes_are_refused(text):
     with pytest.raises(DuplicateAttributeError, match="duplicate attribute 'a': already defined with type int") as caught:
         parse("define " + text.format("(a int, b int, a string)"))
     assert caught.value.source is not None
@@ -173,7 +173,7 @@ def test_annotations_of_the_app():
         "@foo define function f[js] return int {}",
     ],
 )
-def test_misplaced_annotations(text):
+def test_misplaced_annotations_are_refused(text):
     with pytest.raises(SiddhiParserError) as caught:
         parse(text)
     assert caught.value.code == "E104"
@@ -194,7 +194,7 @@ def test_keys_of_annotations():
 
 
 @pytest.mark.parametrize("text", ["@x(n=1)", "@x(n=true)", "@x()", "@x(a=)", "@x(a.='1')", "@", "@x('a' 'b')"])
-def test_what_is_no_annotation(text):
+def test_invalid_annotations_are_refused(text):
     with pytest.raises(SiddhiParserError):
         parse(text + S)
 
@@ -202,7 +202,7 @@ def test_what_is_no_annotation(text):
 # ---- the app
 
 
-def test_the_order_of_an_app():
+def test_the_order_of_the_parts_of_an_app():
     app = parse(f"@app:name('x') {S} define table T (a int); from S insert into T; from S insert into O")
     assert [type(node) for node in app.definitions] == [StreamDefinition, TableDefinition]
     assert [type(node) for node in app.executions] == [Query, Query]
@@ -228,13 +228,13 @@ def test_the_order_of_an_app():
         (f"{S} $;", "E101"),
     ],
 )
-def test_what_is_no_app(text, code):
+def test_invalid_apps_are_refused(text, code):
     with pytest.raises(SiddhiParserError) as caught:
         parse(text)
     assert caught.value.code == code
 
 
-def test_an_error_knows_the_app_and_its_text():
+def test_an_error_contains_the_app_and_its_text():
     text = f"@app:name('Stocks') {S} from S select a limit a insert into O"
     with pytest.raises(SiddhiParserError) as caught:
         parse(text)
@@ -263,7 +263,7 @@ def text_at(source: str, span: Span) -> str:
     return "\n".join(lines)
 
 
-def test_places_of_nodes():
+def test_locations_of_nodes():
     source = (
         "@app:name('x')\ndefine stream S (a int);\n@info(name='q')\nfrom S[a > 1]\nselect a, b + 1 as c\ninsert into O;"
     )
@@ -290,7 +290,7 @@ def test_places_of_nodes():
 
 
 @given(strategies.apps())
-def test_the_text_at_the_place_of_a_node_is_the_node(app):
+def test_the_text_at_the_location_of_a_node_is_the_node(app):
     source = to_siddhiql(app)
     for node in nodes(parse(source)):
         if type(node) is not type(app) and isinstance(node, (Expression, Query)) and node.span is not None:
@@ -301,7 +301,7 @@ def test_the_text_at_the_place_of_a_node_is_the_node(app):
                 assert parse_query(text) == replace(node, annotations=())
 
 
-def test_every_node_has_a_place():
+def test_every_node_has_a_location():
     source = """
     @app:name('x') @info(a='b') define stream S (a int); define window W (a int) length(5) output all events;
     define trigger T at 'start'; define function f[js] return int {}; define aggregation A from S select a aggregate every sec;

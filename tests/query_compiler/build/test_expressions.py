@@ -46,14 +46,14 @@ def test_literals(text, value, kind):
 
 
 @pytest.mark.parametrize("text", ["2147483648", "-2147483649", "9223372036854775808L", "1e400", "1e39f", "9" * 30])
-def test_a_number_out_of_range_is_an_error_with_its_place(text):
+def test_a_number_out_of_range_is_an_error_with_its_location(text):
     with pytest.raises(SiddhiParserError) as caught:
         parse_expression(f"a + {text}")
     assert caught.value.code == "E102"
     assert (caught.value.line, caught.value.column) == (1, 4)
 
 
-def test_the_hint_for_an_int_that_fits_long():
+def test_an_int_out_of_range_has_a_hint_to_use_long():
     with pytest.raises(SiddhiParserError, match="write 3000000000L"):
         parse_expression("3000000000")
 
@@ -82,14 +82,14 @@ def test_times_are_long_constants_of_milliseconds(text, milliseconds):
 
 
 @pytest.mark.parametrize("text", ["1 sec 1 min", "1 sec 2 sec", "1 day 1 year"])
-def test_units_fall(text):
+def test_units_of_a_time_must_decrease(text):
     with pytest.raises(SiddhiParserError, match="coarsest unit first") as caught:
         parse_expression(f"x < {text}")
     assert caught.value.code == "E103"
 
 
 @pytest.mark.parametrize("text", ["5", "5 ms", "5 s", "sec", "5L sec", "-5 sec", "", "5 sec ago"])
-def test_what_is_no_time(text):
+def test_invalid_times_are_refused(text):
     with pytest.raises(SiddhiParserError):
         parse_time(text)
 
@@ -179,7 +179,7 @@ def test_references_and_calls(text, expression):
         "",
     ],
 )
-def test_what_is_no_expression(text):
+def test_invalid_expressions_are_refused(text):
     with pytest.raises(SiddhiParserError):
         parse_expression(text)
 

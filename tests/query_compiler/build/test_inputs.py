@@ -157,7 +157,7 @@ def test_sequences(text, expected):
         ("A, not B#window.length(1) for 1 sec", "can't have a window"),
     ],
 )
-def test_what_the_grammar_leaves_open_is_refused(text, message):
+def test_semantic_errors_of_inputs_are_refused(text, message):
     with pytest.raises(SiddhiParserError, match=message) as caught:
         input_of(text)
     assert caught.value.code in ("E109", "E110")
@@ -179,7 +179,7 @@ def test_what_the_grammar_leaves_open_is_refused(text, message):
         "A outer join B",
     ],
 )
-def test_what_is_no_input(text):
+def test_invalid_inputs_are_refused(text):
     with pytest.raises(SiddhiParserError):
         input_of(text)
 

@@ -47,14 +47,14 @@ def test_every_clause_of_a_selection():
     )
 
 
-def test_star_and_nothing_select_all():
+def test_star_and_no_select_select_all():
     assert parse_query("from S select * insert into O").selector == Selector()
     assert parse_query("from S insert into O").selector == Selector()
     assert parse_query("from S select * limit 1 insert into O").selector == Selector(limit=e("1"))
 
 
 @pytest.mark.parametrize("text", ["v + 1", "sum(v)", "1", "not v", "'x'", "(v + 1)"])
-def test_an_expression_needs_a_name(text):
+def test_an_expression_needs_an_alias(text):
     with pytest.raises(SiddhiParserError, match="needs a name") as caught:
         parse_query(f"from S select a, {text} insert into O")
     assert caught.value.code == "E111"
@@ -62,12 +62,12 @@ def test_an_expression_needs_a_name(text):
 
 
 @pytest.mark.parametrize("text", ["a, a", "a as x, b as x", "a, b as a", "e1.a, e2.a"])
-def test_output_names_differ(text):
+def test_duplicate_output_names_are_refused(text):
     with pytest.raises(DuplicateAttributeError, match="duplicate output attribute"):
         parse_query(f"from S select {text} insert into O")
 
 
-def test_what_limit_and_offset_take():
+def test_valid_and_invalid_limits_and_offsets():
     with pytest.raises(SiddhiParserError, match="'limit' takes a number, not an expression"):
         parse_query("from S select a limit 1 + 1 insert into O")
     with pytest.raises(SiddhiParserError, match="'offset' takes a number, not an expression"):
@@ -126,7 +126,7 @@ def test_outputs(text, output):
 
 
 @pytest.mark.parametrize("text", ["delete #T on a == b", "update !T on a == b", "update or insert into #T on a == b"])
-def test_only_tables_are_updated(text):
+def test_updates_need_a_table(text):
     with pytest.raises(SiddhiParserError, match="a table is expected") as caught:
         parse_query(f"from S select a {text}")
     assert caught.value.code == "E105"
@@ -157,7 +157,7 @@ def test_only_tables_are_updated(text):
         ),
     ],
 )
-def test_a_projection_behind_the_target(old, new):
+def test_a_selection_after_the_target(old, new):
     assert parse_query(old) == parse_query(new)
     definitions = "define stream S (a int); "
     both = parse(f"{definitions} {old}; {old}").executions
@@ -175,7 +175,7 @@ def test_a_projection_behind_the_target(old, new):
         ("from S insert into O a, count(a) a", "duplicate output attribute"),
     ],
 )
-def test_mistakes_in_a_projection_behind_the_target(text, message):
+def test_errors_in_a_selection_after_the_target(text, message):
     with pytest.raises((SiddhiParserError, DuplicateAttributeError), match=message):
         parse_query(text)
 
@@ -260,6 +260,6 @@ def test_on_demand_queries(text, query):
         "from T insert into O",
     ],
 )
-def test_what_is_no_on_demand_query(text):
+def test_invalid_on_demand_queries_are_refused(text):
     with pytest.raises(SiddhiParserError):
         parse_on_demand_query(text)

@@ -30,27 +30,27 @@ from tests.kit import texts as strategies
 
 
 @given(strategies.expressions)
-def test_a_printed_expression_is_the_expression(expression):
+def test_a_printed_expression_parses_to_the_same_expression(expression):
     assert parse_expression(to_siddhiql(expression)) == expression
 
 
 @given(strategies.queries())
-def test_a_printed_query_is_the_query(query):
+def test_a_printed_query_parses_to_the_same_query(query):
     assert parse_query(to_siddhiql(query)) == query
 
 
 @given(strategies.on_demand_queries)
-def test_a_printed_on_demand_query_is_the_query(query):
+def test_a_printed_on_demand_query_parses_to_the_same_query(query):
     assert parse_on_demand_query(to_siddhiql(query)) == query
 
 
 @given(strategies.apps())
-def test_a_printed_app_is_the_app(app):
+def test_a_printed_app_parses_to_the_same_app(app):
     assert parse(to_siddhiql(app)) == app
 
 
 @given(strategies.times)
-def test_a_printed_time_is_the_time(milliseconds):
+def test_a_printed_time_parses_to_the_same_time(milliseconds):
     assert parse_time(time_text(milliseconds)) == milliseconds
 
 
@@ -98,7 +98,7 @@ end;
         (40 * 86_400_000, "40 days"),
     ],
 )
-def test_times_use_the_units_people_write(milliseconds, text):
+def test_times_are_printed_in_common_units(milliseconds, text):
     assert time_text(milliseconds) == text
 
 
@@ -128,7 +128,7 @@ def constant(value, kind=AttributeType.STRING, *, is_time=False):
         (Math(MathOperator.SUBTRACT, Variable("a"), constant(-1, AttributeType.INT)), "a - -1"),
     ],
 )
-def test_expressions_are_written_with_the_quotes_and_parentheses_they_need(node, text):
+def test_expressions_are_printed_with_needed_quotes_and_parentheses(node, text):
     assert to_siddhiql(node) == text
 
 
@@ -149,16 +149,16 @@ def test_expressions_are_written_with_the_quotes_and_parentheses_they_need(node,
         FunctionDefinition("f", "python", AttributeType.INT, "return {"),
     ],
 )
-def test_what_siddhiql_cannot_express_is_refused(node):
+def test_nodes_without_siddhiql_syntax_are_refused(node):
     with pytest.raises(ValueError, match=r"SiddhiQL|negative|neither|only to references"):
         to_siddhiql(node)
 
 
-def test_long_chains_are_no_recursion():
+def test_long_chains_need_no_recursion():
     text = " or ".join(f"a == {number}" for number in range(5_000))
     assert to_siddhiql(parse_expression(text)) == text
 
 
-def test_a_foreign_object_is_refused():
+def test_an_unknown_object_is_refused():
     with pytest.raises(TypeError, match="not a node"):
         to_siddhiql(Node())

@@ -42,7 +42,7 @@ def per(runtime: SiddhiAppRuntime, word: str, select: str = "AGG_TIMESTAMP, sym,
 # --- levels and tables
 
 
-def test_closed_buckets_are_rows_of_the_tables_and_the_rest_is_running() -> None:
+def test_closed_buckets_are_table_rows_and_the_current_one_is_in_memory() -> None:
     with create(STREAM + KEPT + ARRIVAL) as runtime:
         send(runtime, (0, "x", 0, 1, 0), (500, "x", 0, 2, 0), (1000, "x", 0, 3, 0), (66000, "x", 0, 4, 0))
         assert ask(runtime, "from A_SECONDS select AGG_TIMESTAMP, sym, AGG_SUM_q, lastq") == [
@@ -56,7 +56,7 @@ def test_closed_buckets_are_rows_of_the_tables_and_the_rest_is_running() -> None
         assert per(runtime, "HOUR") == [(BASE - 350000, "x", 10, 4)]
 
 
-def test_late_events_add_rows_to_their_bucket_that_reads_merge() -> None:
+def test_late_events_add_rows_to_their_bucket_and_reads_merge_them() -> None:
     with create(STREAM + KEPT + BY) as runtime:
         send(runtime, (0, "x", 0, 1, BASE), (2200, "x", 0, 2, BASE + 100), (3300, "x", 0, 4, BASE + 40000))
         runtime.advance_clock(BASE + 9000)
@@ -76,7 +76,7 @@ def test_the_latest_value_is_that_of_the_latest_event_time() -> None:
         assert per(runtime, "min", "s, lastq") == [(31, 16)]
 
 
-def test_a_function_alone_is_the_latest_by_event_time_too() -> None:
+def test_a_function_without_aggregate_uses_the_latest_event_time() -> None:
     text = (
         "define aggregation A from S select ifThenElse(q > 2, 'big', 'small') as size aggregate by ts every min, hour;"
     )
@@ -85,7 +85,7 @@ def test_a_function_alone_is_the_latest_by_event_time_too() -> None:
         assert per(runtime, "min", "size") == [("big",)]
 
 
-def test_a_list_keeps_what_it_names_and_no_more() -> None:
+def test_a_list_of_durations_contains_only_those_named() -> None:
     text = "define aggregation A from S select sum(q) as s aggregate by ts every hour, sec;"
     with create(STREAM + KEPT + text) as runtime:
         send(runtime, (0, "x", 0, 1, BASE), (1, "x", 0, 2, BASE + 7_000_000))
@@ -96,7 +96,7 @@ def test_a_list_keeps_what_it_names_and_no_more() -> None:
             per(runtime, "min", "s")
 
 
-def test_months_and_years_have_their_own_lengths() -> None:
+def test_months_and_years_have_calendar_lengths() -> None:
     text = "define aggregation A from S select sum(q) as s aggregate by ts every day, month, year;"
     days = (1_580_428_800_000, 1_582_934_400_000, 1_583_020_800_000)  # 2020-01-31, 2020-02-29, 2020-03-01
     with create(STREAM + KEPT + text) as runtime:
@@ -107,7 +107,7 @@ def test_months_and_years_have_their_own_lengths() -> None:
         assert per(runtime, "year", "AGG_TIMESTAMP, s") == [(1_577_836_800_000, 7)]
 
 
-def test_nulls_are_counted_and_nothing_else() -> None:
+def test_nulls_are_counted_and_otherwise_skipped() -> None:
     text = "define aggregation A from S select avg(q) as a, sum(p) as s, min(p) as lo, count(p) as n, stdDev(p) as d aggregate every sec, min;"
     with create(STREAM + KEPT + text) as runtime:
         send(runtime, (0, "x", None, None, 0))
@@ -116,7 +116,7 @@ def test_nulls_are_counted_and_nothing_else() -> None:
         assert per(runtime, "sec", "a, s, lo, n, d") == [(2.0, 2.5, 2.5, 2, 0.0)]
 
 
-def test_a_spread_with_what_is_no_number_is_none() -> None:
+def test_a_deviation_with_nan_is_nan() -> None:
     text = "define aggregation A from S select stdDev(p) as d, avg(p) as a aggregate every sec, min;"
     for odd in (math.nan, math.inf, -math.inf):
         with create(STREAM + KEPT + text) as runtime:
@@ -125,14 +125,14 @@ def test_a_spread_with_what_is_no_number_is_none() -> None:
                 assert math.isnan(per(runtime, duration, "d, a")[0][0])
 
 
-def test_the_source_may_have_handlers() -> None:
+def test_the_source_can_have_handlers() -> None:
     text = "define aggregation A from S[q > 1]#pol2Cart(p, p)[x > -1000.0] select sym, sum(q) as s, max(x) as far group by sym aggregate every sec, min;"
     with create(STREAM + KEPT + text) as runtime:
         send(runtime, (0, "x", 0.0, 1, 0), (1, "x", 0.0, 2, 0), (2, "y", 0.0, 3, 0))
         assert per(runtime, "min", "sym, s, far") == [("x", 2, 0.0), ("y", 3, 0.0)]
 
 
-def test_everything_is_grouped_into_one_row_without_group_by() -> None:
+def test_without_group_by_all_events_are_one_group() -> None:
     with create(STREAM + KEPT + "define aggregation A from S select * aggregate every sec, min;") as runtime:
         send(runtime, (0, "x", 1.0, 1, 7), (1, None, 2.0, None, 8))
         assert per(runtime, "sec", "*") == [(BASE, None, 2.0, None, 8)]
@@ -191,7 +191,7 @@ def test_forms_of_within(within: str, sums: list[int]) -> None:
         assert [s for (s,) in ask(runtime, f"from A within {within} per 'sec' select s")] == sums
 
 
-def test_the_systems_clock_closes_buckets_without_events() -> None:
+def test_the_system_clock_closes_buckets_without_events() -> None:
     with create(
         STREAM + KEPT + "define aggregation A from S select sum(q) as s aggregate every sec, min;", playback=False
     ) as runtime:
@@ -206,7 +206,7 @@ def test_the_systems_clock_closes_buckets_without_events() -> None:
 
 @pytest.mark.parametrize("text", [BY, ARRIVAL])
 @pytest.mark.parametrize("playback", [True, False])
-def test_a_batch_is_its_rows(text: str, playback: bool) -> None:
+def test_a_batch_equals_its_rows(text: str, playback: bool) -> None:
     if not playback and text is ARRIVAL:
         text = text.replace("every sec", "every hour").replace("... hour", "... year")
     n = 1000
@@ -236,14 +236,14 @@ def test_a_batch_is_its_rows(text: str, playback: bool) -> None:
 # --- reading
 
 
-def test_a_condition_reads_what_is_put_out() -> None:
+def test_having_reads_the_output() -> None:
     with create(STREAM + KEPT + BY) as runtime:
         send(runtime, (0, "x", 0, 1, BASE), (1, "y", 0, 2, BASE), (2, "x", 0, 4, BASE + 1000))
         text = "from A as a on a.sym == 'x' and AGG_TIMESTAMP > 1496289950000L within '2017-**-** **:**:**' per 'sec' select s"
         assert ask(runtime, text) == [(4,)]
 
 
-def test_the_query_groups_orders_and_limits_what_it_finds() -> None:
+def test_a_query_groups_orders_and_limits_its_rows() -> None:
     with create(STREAM + KEPT + BY) as runtime:
         send(runtime, *((i, "xyz"[i % 3], 0.0, i, BASE + 400 * i) for i in range(9)))
         found = "within '2017-06-** **:**:**' per 'seconds'"
@@ -277,7 +277,7 @@ JOIN = """define stream J (sym string, first long, last long, word string);
         ("J", "right outer join", "A", False),
     ],
 )
-def test_an_aggregation_stands_on_either_side_of_a_join(left: str, kind: str, right: str, none: bool) -> None:
+def test_an_aggregation_can_be_either_side_of_a_join(left: str, kind: str, right: str, none: bool) -> None:
     out: list[tuple[Any, ...]] = []
     with create(STREAM + KEPT + BY + JOIN.format(left=left, kind=kind, right=right)) as runtime:
         runtime.add_callback("O", lambda events: out.extend((event.timestamp, *event.data) for event in events))
@@ -293,7 +293,7 @@ def test_an_aggregation_stands_on_either_side_of_a_join(left: str, kind: str, ri
         ]
 
 
-def test_a_range_that_cannot_be_is_an_error_of_the_event() -> None:
+def test_an_invalid_range_fails_the_event() -> None:
     seen: list[str] = []
 
     def note(error: BaseException, origin: str, events: list[Event]) -> None:
@@ -314,7 +314,7 @@ def test_a_range_that_cannot_be_is_an_error_of_the_event() -> None:
     ]
 
 
-def test_a_query_finds_the_event_at_work_in_the_aggregation() -> None:
+def test_a_query_reads_the_current_event_from_the_aggregation() -> None:
     text = (
         "from S join A on S.sym == A.sym within '2017-**-** **:**:**' per 'year' select S.sym as sym, s insert into O;"
     )
@@ -325,7 +325,7 @@ def test_a_query_finds_the_event_at_work_in_the_aggregation() -> None:
     assert out == [("x", 1), ("y", 2), ("x", 5)]
 
 
-def test_windows_and_partitions_join_aggregations() -> None:
+def test_windows_and_partitions_can_join_aggregations() -> None:
     text = """define stream J (sym string);
         from J#window.length(1) as j join A as a on j.sym == a.sym within '2017-**-** **:**:**' per 'year'
         select j.sym as sym, s insert all events into O;
@@ -344,7 +344,7 @@ def test_windows_and_partitions_join_aggregations() -> None:
     assert out["P"] == [("x", 1, 1), ("y", 2, 1), ("x", 1, 1), ("z", None, 1)]
 
 
-def test_a_condition_over_its_table_may_send_into_the_aggregation() -> None:
+def test_a_condition_over_its_table_can_send_into_the_aggregation() -> None:
     entered: list[SiddhiAppRuntime] = []
 
     @extension.function("test:sends", args=(AttributeType.STRING,), returns=AttributeType.BOOL, registry=Registry())
@@ -370,7 +370,7 @@ def test_a_condition_over_its_table_may_send_into_the_aggregation() -> None:
         assert ask(runtime, "from A_SECONDS select AGG_SUM_q") == [(1,), (2,), (1,), (2,)]
 
 
-def test_computed_values_may_send_into_the_aggregation() -> None:
+def test_computed_values_can_send_into_the_aggregation() -> None:
     entered: list[SiddhiAppRuntime] = []
 
     @extension.function("test:sends", args=(AttributeType.INT,), returns=AttributeType.INT, registry=Registry())
@@ -391,7 +391,7 @@ def test_computed_values_may_send_into_the_aggregation() -> None:
 # --- purging
 
 
-def test_old_rows_are_deleted_and_what_they_were_merged_into_stays() -> None:
+def test_purged_rows_leave_their_merged_rows() -> None:
     purge = "@purge(interval = '10 sec', @retentionPeriod(sec = '2 min', min = 'all')) "
     with create(STREAM + purge + ARRIVAL) as runtime:
         send(runtime, (0, "x", 0, 1, 0), (60_000, "x", 0, 2, 0), (115_000, "x", 0, 4, 0))
@@ -411,7 +411,7 @@ def test_purging_can_be_switched_off() -> None:
 # --- state
 
 
-def test_state_is_all_levels_and_their_tables() -> None:
+def test_the_state_contains_all_levels_and_tables() -> None:
     with SiddhiManager() as manager:
         text = "@app:name('a') @app:playback " + STREAM + KEPT + BY
         with manager.create_siddhi_app_runtime(text) as runtime:
@@ -432,7 +432,7 @@ def test_state_is_all_levels_and_their_tables() -> None:
             assert per(runtime, "year", "sym, s") == [("x", 7), (None, 8)]
 
 
-def test_nothing_is_left_behind() -> None:
+def test_all_memory_is_released() -> None:
     gc.collect()
     before = live_events()
     with SiddhiManager() as manager:

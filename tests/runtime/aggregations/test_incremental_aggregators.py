@@ -49,7 +49,7 @@ def ask(runtime: SiddhiAppRuntime, per: str, on: str = "", select: str = "*") ->
     return sorted(rows, key=repr)
 
 
-def test_groups_and_late_events() -> None:
+def test_results_of_groups_and_late_events() -> None:
     with running(APP.format(store="", by="by ts"), manager=manager()) as runtime:
         send(runtime)
         assert ask(runtime, "sec") == [
@@ -64,7 +64,7 @@ def test_groups_and_late_events() -> None:
         ]
 
 
-def test_the_order_of_arrival_decides_without_by() -> None:
+def test_without_aggregate_by_the_order_of_arrival_decides() -> None:
     with running(APP.format(store="", by=""), manager=manager()) as runtime:
         send(runtime)
         assert ask(runtime, "min", "on g == 'x'") == [(0, "x", 3, 4.0, 3.2, 2), (60000, "x", 0, None, None, 1)]
@@ -72,7 +72,7 @@ def test_the_order_of_arrival_decides_without_by() -> None:
         assert ask(runtime, "hour", "on spread > 0 and mean < 5.0", "g") == [("x",)]
 
 
-def test_joins_read_them() -> None:
+def test_joins_read_incremental_aggregators() -> None:
     with running(APP.format(store="", by="by ts"), manager=manager()) as runtime:
         rows = collect(runtime, "O")
         send(runtime)
@@ -91,7 +91,7 @@ def test_tables_have_the_base_attributes() -> None:
 
 
 @pytest.mark.parametrize("by", ["", "by ts"])
-def test_what_a_store_keeps_is_answered_as_from_memory(tmp_path: Path, by: str) -> None:
+def test_results_from_a_store_equal_those_from_memory(tmp_path: Path, by: str) -> None:
     pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
     store = f"@store(type = 'rdbms', url = 'sqlite:///{tmp_path.as_posix()}/buckets.db')"
     with running(APP.format(store="", by=by), manager=manager()) as memory:
@@ -108,7 +108,7 @@ def test_what_a_store_keeps_is_answered_as_from_memory(tmp_path: Path, by: str) 
                 assert ask(again, per) == ask(memory, per)
 
 
-def test_a_batch_is_its_rows() -> None:
+def test_a_batch_equals_its_rows() -> None:
     with (
         running(APP.format(store="", by="by ts"), manager=manager()) as one,
         running(APP.format(store="", by="by ts"), manager=manager()) as all_,
@@ -129,7 +129,7 @@ def test_a_batch_is_its_rows() -> None:
 # --- state
 
 
-def test_state_is_what_is_kept() -> None:
+def test_the_state_contains_the_base_attributes() -> None:
     text = APP.format(store="", by="by ts")
     with running(text, manager=manager()) as runtime:
         send(runtime, ROWS[:3])
@@ -158,7 +158,7 @@ SMALL = """@app:name('small') @app:playback define stream S (d double);
 define aggregation A from S select my:f(d) as x aggregate every sec, min;"""
 
 
-def test_a_state_of_other_base_attributes_is_refused() -> None:
+def test_a_state_with_other_base_attributes_is_refused() -> None:
     with running(SMALL, manager=keeping("d")) as runtime:
         runtime.input_handler("S").send((2.0,), 1000)
         snapshot = runtime.snapshot()
@@ -192,7 +192,7 @@ def test_an_event_without_initial_value_fails_alone() -> None:
         assert ask(runtime, "sec", select="x") == [(3.0,)]
 
 
-def test_a_question_whose_answer_fails_raises_and_changes_nothing() -> None:
+def test_a_failed_query_raises_an_error_and_changes_nothing() -> None:
     gc.collect()
     before = live_events()
 
@@ -214,7 +214,7 @@ def test_a_question_whose_answer_fails_raises_and_changes_nothing() -> None:
     assert live_events() == before
 
 
-def test_an_answer_may_send_into_what_it_is_made_of() -> None:
+def test_a_query_can_send_into_the_aggregation_that_it_reads() -> None:
     runtimes: list[SiddhiAppRuntime] = []
     sent: list[float] = []
 
@@ -245,7 +245,7 @@ def test_an_answer_may_send_into_what_it_is_made_of() -> None:
         (DOUBLE, "d", "ifThenElse(K > 100.0, K, 0.0)", 0.0),
     ],
 )
-def test_computed_sums_of_every_type(type_: AttributeType, initial: str, final: str, want: Any) -> None:
+def test_computed_sums_have_every_type(type_: AttributeType, initial: str, final: str, want: Any) -> None:
     def describe(v: Attribute, f: Attribute, d: Attribute) -> IncrementalAttributeAggregator:
         return IncrementalAttributeAggregator((BaseAttribute("K", type_, "sum", initial),), final)
 
@@ -260,7 +260,7 @@ def test_computed_sums_of_every_type(type_: AttributeType, initial: str, final: 
         assert ask(runtime, "sec", select="x") == [(want,)]
 
 
-def test_the_latest_of_expressions_and_answers_of_every_type() -> None:
+def test_latest_values_of_expressions_have_every_type() -> None:
     kept = (
         BaseAttribute("T", AttributeType.STRING, "latest", "ifThenElse(v > 2, 'much', 'little')"),
         BaseAttribute("B", AttributeType.BOOL, "latest", "v > 2"),

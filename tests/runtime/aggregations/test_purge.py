@@ -1,4 +1,4 @@
-"""Purging of aggregations with exact timers: what is deleted is what every tick would delete, however far apart events are."""
+"""Purging of aggregations with exact timers: a jump deletes the rows that every tick would delete."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def kept(times: list[int]) -> dict[str, list[int]]:
 
 
 @given(GAPS, st.booleans())
-def test_ticks_that_are_passed_over_would_have_deleted_nothing(gaps: list[int], restored: bool) -> None:
+def test_skipped_ticks_would_delete_nothing(gaps: list[int], restored: bool) -> None:
     manager = SiddhiManager()
     runtime = manager.create_siddhi_app_runtime(APP)
     runtime.start()
@@ -64,7 +64,7 @@ def test_ticks_that_are_passed_over_would_have_deleted_nothing(gaps: list[int], 
 
 
 @pytest.mark.parametrize("far", [253_402_300_800_001, 1_700_000_000_000_000, (1 << 61) - 1])
-def test_an_event_of_the_far_future_is_taken_at_once(far: int) -> None:
+def test_an_event_of_the_far_future_takes_no_time(far: int) -> None:
     with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
         for time in (BASE, far):
             runtime.input_handler("S").send((1,), timestamp=time)
@@ -73,7 +73,7 @@ def test_an_event_of_the_far_future_is_taken_at_once(far: int) -> None:
         ]
 
 
-def test_a_snapshot_of_a_purge_at_rest_goes_on_where_timers_are_not_exact() -> None:
+def test_a_snapshot_of_an_idle_purge_continues_without_exact_timers() -> None:
     manager = SiddhiManager()
     with manager.create_siddhi_app_runtime(APP) as runtime:
         for gap in (0, 86_400_000):

@@ -1,4 +1,4 @@
-"""Events that an aggregation in a store is given again: what a run makes anew, and what stands."""
+"""Events sent again into an aggregation in a store: rows that are replaced, and rows that are kept."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ DAY_OF_X = at(0, 400, 1_000, 62_000, 500_000, 3_700_000, 3_701_000, 9_000_000)
 
 
 @pytest.mark.parametrize("by", [False, True])
-def test_the_same_again_gives_the_same(tmp_path: Path, by: bool) -> None:
+def test_a_complete_replay_gives_the_same_rows(tmp_path: Path, by: bool) -> None:
     stored = Stored(tmp_path, by)
     for _ in range(3):
         with run(stored) as one:
@@ -178,7 +178,7 @@ def test_the_same_again_gives_the_same(tmp_path: Path, by: bool) -> None:
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("by", [False, True])
-def test_what_other_runs_stored_of_other_groups_stands(tmp_path: Path, by: bool, database: str) -> None:
+def test_rows_that_other_runs_stored_of_other_groups_are_kept(tmp_path: Path, by: bool, database: str) -> None:
     stored = Stored(tmp_path, by, url=postgres.url() if database == "postgresql" else "")
     if stored.url:
         engine = sa.create_engine(stored.url)
@@ -222,7 +222,7 @@ def test_rows_are_found_by_groups_of_every_type(tmp_path: Path, kind: str) -> No
             assert [event.data for event in found] == [(1,)] * rows
 
 
-def test_a_replay_that_ends_before_what_is_stored_reaches_the_coarser_rows(tmp_path: Path) -> None:
+def test_a_partial_replay_updates_the_coarser_rows(tmp_path: Path) -> None:
     stored = Stored(tmp_path)
     with run(stored) as one:
         one.send(*at(0, 1_000, 7_200_000, 7_201_000, group="y"))
@@ -237,7 +237,7 @@ def test_a_replay_that_ends_before_what_is_stored_reaches_the_coarser_rows(tmp_p
         stored.check(one.runtime)
 
 
-def test_rows_in_a_replayed_bucket_stand_where_nothing_came_again(tmp_path: Path) -> None:
+def test_rows_of_a_replayed_bucket_without_new_events_are_kept(tmp_path: Path) -> None:
     stored = Stored(tmp_path)
     with run(stored) as one:
         one.send(*at(0, 10_000, 20_000, 70_000, 3_700_000))
@@ -250,7 +250,7 @@ def test_rows_in_a_replayed_bucket_stand_where_nothing_came_again(tmp_path: Path
     assert [row[0] for key, row in stored.expected("hour").items() if key[0] < BASE] == [303]
 
 
-def test_a_question_before_the_first_event_changes_nothing(tmp_path: Path) -> None:
+def test_a_query_before_the_first_event_changes_nothing(tmp_path: Path) -> None:
     stored = Stored(tmp_path)
     for asked in (False, True, True):
         with run(stored) as one:
@@ -262,7 +262,7 @@ def test_a_question_before_the_first_event_changes_nothing(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("by", [False, True])
-def test_coarser_rows_stand_where_the_finer_ones_were_purged(tmp_path: Path, by: bool) -> None:
+def test_coarser_rows_are_kept_after_finer_ones_were_purged(tmp_path: Path, by: bool) -> None:
     stored = Stored(tmp_path, by, more="@purge(interval = '1 min')")
     with run(stored) as one:
         one.send(*DAY_OF_X)
@@ -280,7 +280,7 @@ def test_coarser_rows_stand_where_the_finer_ones_were_purged(tmp_path: Path, by:
         stored.check(one.runtime, ("min", "hour", "day"))
 
 
-def test_what_is_sent_again_under_purge_gives_the_same(tmp_path: Path) -> None:
+def test_a_replay_with_purging_gives_the_same_rows(tmp_path: Path) -> None:
     stored = Stored(tmp_path, more="")
     for group in ("x", "y", "x", "x", "y"):
         with run(stored) as one:
@@ -291,7 +291,7 @@ def test_what_is_sent_again_under_purge_gives_the_same(tmp_path: Path) -> None:
             stored.check(one.runtime, ("min", "hour", "day"))
 
 
-def test_a_crash_amid_a_replay_is_made_good_by_the_next() -> None:
+def test_a_crash_during_a_replay_is_repaired_by_the_next_replay() -> None:
     stored = Stored()
     with run(stored) as one:
         one.send(*at(0, 1_000, 3_700_000, 9_000_000, group="y"))
@@ -323,7 +323,7 @@ def test_rows_stored_after_the_snapshot_and_before_the_replay_are_kept(tmp_path:
         stored.check(one.runtime)
 
 
-def test_a_snapshot_taken_amid_a_replay_holds_what_is_not_stored_yet() -> None:
+def test_a_snapshot_during_a_replay_contains_rows_not_yet_stored() -> None:
     stored = Stored()
     with run(stored) as one:
         one.send(*at(0, 7_200_000, group="y"))
@@ -375,9 +375,7 @@ def timelines(draw: st.DrawFn) -> list[Sent]:
 
 @settings(max_examples=25)
 @given(parts=st.lists(timelines(), min_size=1, max_size=4), by=st.booleans(), data=st.data())
-def test_a_run_replaces_what_it_has_of_a_second_and_group(
-    parts: list[list[Sent]], by: bool, data: st.DataObject
-) -> None:
+def test_a_run_replaces_its_rows_of_a_second_and_group(parts: list[list[Sent]], by: bool, data: st.DataObject) -> None:
     stored = Stored(by=by)
     for events in parts:
         with run(stored) as one:
@@ -402,7 +400,7 @@ def test_a_run_replaces_what_it_has_of_a_second_and_group(
     crashes=st.booleans(),
     asks=st.booleans(),
 )
-def test_going_on_from_a_snapshot_is_no_interruption(
+def test_continuing_from_a_snapshot_changes_nothing(
     before: list[list[Sent]],
     events: list[Sent],
     cuts: list[int],
@@ -441,7 +439,7 @@ def test_going_on_from_a_snapshot_is_no_interruption(
 
 @settings(max_examples=15)
 @given(events=timelines(), by=st.booleans())
-def test_runs_of_some_groups_each_give_what_one_run_of_all_gives(events: list[Sent], by: bool) -> None:
+def test_runs_of_some_groups_together_equal_one_run_of_all(events: list[Sent], by: bool) -> None:
     together, apart = (Stored(by=by) for _ in range(2))
     with run(together) as one:
         one.send(*events)

@@ -1,4 +1,4 @@
-"""Aggregations whose rows are kept in a store: what they answer, and what is left after a restart."""
+"""Aggregations in a store: their results, and their rows after a restart."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ROWS: list[tuple[int, str | None, int]] = [
 
 
 @pytest.mark.parametrize("by", ["", "by ts"])
-def test_what_is_kept_elsewhere_is_answered_as_from_memory(tmp_path: Path, by: str) -> None:
+def test_results_from_a_store_equal_those_from_memory(tmp_path: Path, by: str) -> None:
     with running(app(sqlite(tmp_path), by=by)) as kept, running(app("", by=by)) as memory:
         for row in ROWS:
             send(kept, [row])
@@ -77,7 +77,7 @@ def end_of_second(time: int) -> int:
 
 
 @pytest.mark.parametrize("by", ["", "by ts"])
-def test_a_new_app_takes_up_what_was_rolled_up_so_far(tmp_path: Path, by: str) -> None:
+def test_a_new_app_continues_stored_rows(tmp_path: Path, by: str) -> None:
     with running(app("", by=by)) as memory:
         for part in (ROWS[:4], ROWS[4:6], ROWS[6:7], ROWS[7:8], ROWS[8:]):
             end = end_of_second(part[-1][0])
@@ -122,7 +122,7 @@ def test_restarts_between_seconds_change_nothing(
         assert {word: answers(kept, word) for word in WORDS} == expected
 
 
-def test_a_replay_takes_the_place_of_what_was_kept(tmp_path: Path) -> None:
+def test_a_replay_replaces_stored_rows(tmp_path: Path) -> None:
     with running(app(sqlite(tmp_path))) as first:
         send(first, ROWS[:4])
         saved = first.snapshot()
@@ -137,7 +137,7 @@ def test_a_replay_takes_the_place_of_what_was_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["@app:playback", "@app:playback(timers = 'exact')"])
 @pytest.mark.parametrize("asked", [False, True], ids=["unasked", "asked"])
 @pytest.mark.parametrize("by", ["", "by ts"])
-def test_what_was_stored_after_the_snapshot_stands_where_time_has_gone_on(
+def test_rows_stored_after_the_snapshot_are_kept_if_time_has_passed(
     tmp_path: Path, by: str, asked: bool, mode: str
 ) -> None:
     text = app(sqlite(tmp_path), by=by).replace("@app:playback", mode)
@@ -159,7 +159,7 @@ def test_what_was_stored_after_the_snapshot_stands_where_time_has_gone_on(
             assert {word: answers(second, word) for word in WORDS} == {word: answers(memory, word) for word in WORDS}
 
 
-def test_a_question_before_a_replay_changes_nothing(tmp_path: Path) -> None:
+def test_a_query_before_a_replay_changes_nothing(tmp_path: Path) -> None:
     with running(app(sqlite(tmp_path))) as first:
         send(first, ROWS[:4])
         saved = first.snapshot()
@@ -173,7 +173,7 @@ def test_a_question_before_a_replay_changes_nothing(tmp_path: Path) -> None:
         assert {word: answers(second, word) for word in WORDS} == expected
 
 
-def test_a_purge_after_a_restart_comes_behind_taking_up_what_was_stored(tmp_path: Path) -> None:
+def test_a_purge_after_a_restart_runs_after_loading_stored_rows(tmp_path: Path) -> None:
     text = app(sqlite(tmp_path), more="@purge(interval = '1 min')")
     with running(text) as first:
         send(first, [(0, "x", 1), (1_000, "x", 2), (2_000, "x", 4), (3_000, "x", 8)])
@@ -189,7 +189,7 @@ def test_a_purge_after_a_restart_comes_behind_taking_up_what_was_stored(tmp_path
 
 
 @pytest.mark.parametrize("more", ["", "@purge(enable = 'false')"], ids=["purged", "kept"])
-def test_an_old_snapshot_is_detected_by_coarser_rows_after_a_purge(tmp_path: Path, more: str) -> None:
+def test_an_outdated_snapshot_is_detected_by_coarser_rows_after_a_purge(tmp_path: Path, more: str) -> None:
     text = app(sqlite(tmp_path), more=more).replace("sec ... hour", "sec ... day") + "define stream Tick (v int);"
     with running(text) as first:
         send(first, [(0, "x", 1)])
@@ -210,7 +210,7 @@ def test_an_old_snapshot_is_detected_by_coarser_rows_after_a_purge(tmp_path: Pat
 
 
 @pytest.mark.parametrize("node", ["", "@PartitionById(shardId = 'one') "], ids=["alone", "node"])
-def test_rows_kept_longer_than_their_coarser_ones_are_not_merged_again(tmp_path: Path, node: str) -> None:
+def test_rows_kept_longer_than_coarser_ones_are_not_merged_again(tmp_path: Path, node: str) -> None:
     purge = "@purge(interval = '1 min', @retentionPeriod(sec = 'all', min = '120 min', hour = 'all'))"
     text = app(node + sqlite(tmp_path), more=purge)
     with running(text) as first:
@@ -227,7 +227,7 @@ def test_rows_kept_longer_than_their_coarser_ones_are_not_merged_again(tmp_path:
         assert [row[2] for row in answers(second, "hour")] == [3, 4, 8]
 
 
-def test_rows_of_a_node_that_is_away_are_in_every_answer(tmp_path: Path) -> None:
+def test_rows_of_a_stopped_node_are_in_every_result(tmp_path: Path) -> None:
     def node(name: str, more: str) -> str:
         return app(f"@PartitionById(shardId = '{name}') " + sqlite(tmp_path), more=more)
 
@@ -244,7 +244,7 @@ def test_rows_of_a_node_that_is_away_are_in_every_answer(tmp_path: Path) -> None
                 connection.execute(sa.text(f"delete from A_{name}"))
 
 
-def test_tables_can_be_read_and_joined_like_others(tmp_path: Path) -> None:
+def test_tables_of_an_aggregation_can_be_read_and_joined(tmp_path: Path) -> None:
     text = app(sqlite(tmp_path)) + (
         "define stream Q (g string); from Q join A_SECONDS as t on Q.g == t.g select t.g as g, t.AGG_SUM_v as s insert into O;"
     )
@@ -256,7 +256,7 @@ def test_tables_can_be_read_and_joined_like_others(tmp_path: Path) -> None:
         assert [event.data for event in runtime.query("from A_SECONDS on g == 'y' select AGG_COUNT")] == [(1,)]
 
 
-def test_old_rows_are_purged_from_the_store(tmp_path: Path) -> None:
+def test_purging_deletes_rows_of_the_store(tmp_path: Path) -> None:
     purge = "@purge(enable = 'true', interval = '10 sec', @retentionPeriod(sec = '120 sec', min = 'all', hour = 'all'))"
     with running(app(sqlite(tmp_path), more=purge)) as runtime:
         send(runtime, [(0, "x", 1), (1_000, "x", 2), (100_000, "x", 3), (101_000, "x", 4)])
@@ -302,7 +302,7 @@ def test_nodes_share_tables(tmp_path: Path) -> None:
         ("@PartitionById(enable = 'perhaps') @store(type = 'rdbms', url = 'sqlite://')", "'true' or 'false'"),
     ],
 )
-def test_what_is_refused(annotations: str, message: str) -> None:
+def test_invalid_configurations_are_refused(annotations: str, message: str) -> None:
     with pytest.raises(SiddhiAppCreationError, match=message), running(app(annotations)):
         pass
 
@@ -330,7 +330,7 @@ def shelves(**options: Any) -> Iterator[tuple[SiddhiManager, dict[str, Shelf], l
 
 
 @pytest.mark.parametrize("failure", [ConnectionUnavailableError("gone in the middle"), ValueError("full")])
-def test_a_store_that_fails_in_the_middle_gets_the_rows_again(failure: Exception) -> None:
+def test_after_a_failed_write_the_store_gets_the_rows_again(failure: Exception) -> None:
     with shelves() as (manager, made, failures), running(app("@store(type = 'shelf')"), manager=manager) as runtime:
         errors: list[str] = []
         runtime.handle_exception_with(lambda error, origin, events: errors.append(str(error)))
@@ -347,7 +347,7 @@ def test_a_store_that_fails_in_the_middle_gets_the_rows_again(failure: Exception
 
 
 @pytest.mark.parametrize("node", ["", "@PartitionById(shardId = 'one') "], ids=["alone", "node"])
-def test_who_asks_while_the_store_is_away_is_told_and_events_wait(node: str) -> None:
+def test_queries_fail_and_events_wait_while_the_store_is_disconnected(node: str) -> None:
     text = app(node + "@store(type = 'shelf')") + (
         "define stream Q (g string, at long); from Q join A on Q.g == A.g within 0L, 9000000000000L per 'sec' "
         "select A.g as g, A.total as total insert into O;"
@@ -377,7 +377,7 @@ def test_who_asks_while_the_store_is_away_is_told_and_events_wait(node: str) -> 
 
 
 @pytest.mark.parametrize("mode", ["@app:playback", ""], ids=["playback", "live"])
-def test_a_question_that_failed_is_answered_once_the_store_is_back(mode: str) -> None:
+def test_a_failed_query_succeeds_after_the_store_is_connected_again(mode: str) -> None:
     time = StoppedTime()
     with shelves(retries=time) as (manager, made, _):
         with running(app("@store(type = 'shelf')"), manager=manager) as runtime:
@@ -395,14 +395,14 @@ def test_a_question_that_failed_is_answered_once_the_store_is_back(mode: str) ->
             assert time.waits == []
 
 
-def test_in_a_sandbox_rows_stay_in_memory() -> None:
+def test_in_a_sandbox_rows_are_kept_in_memory() -> None:
     text = app("@PartitionById(shardId = 'one') @store(type = 'rdbms', url = 'postgresql://nobody@nowhere.invalid/x')")
     with SiddhiManager() as manager, manager.create_sandbox_siddhi_app_runtime(text) as runtime:
         send(runtime, ROWS)
         assert len(answers(runtime, "hour")) == 5
 
 
-def test_sets_can_not_be_kept_in_a_database() -> None:
+def test_sets_cannot_be_stored_in_a_database() -> None:
     text = (
         "define stream S (v int); @store(type = 'rdbms', url = 'sqlite://') define aggregation A from S "
         "select distinctCount(v) as n aggregate every sec, min;"

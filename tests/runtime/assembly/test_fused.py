@@ -1,4 +1,4 @@
-"""Where a plan lets a window keep arguments or totals, one step stands for window and selection."""
+"""A fused plan of window and selection is built as one operator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STREAM = "@app:playback define stream S (k string, v int, at long);"
         ("timeBatch(10, 5, false)", [(0, 1), (4, 2), (5, 4), (15, 0)], [3, 4]),
     ],
 )
-def test_extents_arrive(window: str, events: list[tuple[int, int]], expected: list[int]) -> None:
+def test_the_window_size_is_passed_on(window: str, events: list[tuple[int, int]], expected: list[int]) -> None:
     with running(f"{STREAM} from S#window.{window} select sum(v) as s insert into Out;") as runtime:
         rows = collect(runtime, "Out")
         for at, v in events:
@@ -32,7 +32,7 @@ def test_extents_arrive(window: str, events: list[tuple[int, int]], expected: li
     assert rows == [(s,) for s in expected]
 
 
-def test_it_reads_the_streams_own_cells() -> None:
+def test_it_reads_the_cells_of_the_stream() -> None:
     attributes = ", ".join(f"a{number} int" for number in range(70))
     app = f"define stream S ({attributes}); from S[a1 > 0]#window.length(2) select a69, sum(a65) as s group by a69 insert into Out;"
     with running(app) as runtime:
@@ -42,7 +42,7 @@ def test_it_reads_the_streams_own_cells() -> None:
     assert rows == [(0, 65), (1, 66), (0, 67)]
 
 
-def test_every_other_query_of_the_stream_sees_its_events_as_ever() -> None:
+def test_other_queries_of_the_stream_get_the_same_events() -> None:
     app = f"""{STREAM} from S#window.length(2) select sum(v) as s insert into Sums;
     from S#window.length(2) select v insert expired events into Gone;"""
     with running(app) as runtime:

@@ -9,7 +9,7 @@ from tests.kit.running import collect, running
 
 @pytest.mark.parametrize("key", ["@primaryKey('k')", "@index('k')", ""])
 @pytest.mark.parametrize(("index", "known"), [("0", True), ("1", False), ("last", False)])
-def test_a_look_up_reads_the_event_that_the_index_names(key: str, index: str, known: bool) -> None:
+def test_a_lookup_reads_the_indexed_event(key: str, index: str, known: bool) -> None:
     text = f"""
         define stream S (k int); define stream Fill (k int); {key} define table T (k int, v int);
         from Fill select k, 0 as v insert into T;

@@ -14,7 +14,7 @@ TIME = f"{STREAM} from S#window.time(1 sec) select v insert expired events into 
 PATIENCE = 20.0  # seconds; a bound for a machine that stands still, not a measure
 
 
-def test_playback_follows_the_events_and_never_goes_back():
+def test_the_playback_clock_follows_events_and_never_decreases():
     with running(f"@app:playback {TIME}") as runtime:
         handler = runtime.input_handler("S")
         assert runtime.now == 0
@@ -98,7 +98,7 @@ def test_timers_of_playback_fire_after_a_switch_to_the_system_clock():
         assert gone.wait(PATIENCE)
 
 
-def test_live_timers_fire_by_themselves():
+def test_live_timers_fire_without_events():
     with running(f"{STREAM} from S#window.time(10) select v insert expired events into Gone;") as runtime:
         gone = threading.Event()
         runtime.add_callback("Gone", lambda events: gone.set())
@@ -106,7 +106,7 @@ def test_live_timers_fire_by_themselves():
         assert gone.wait(PATIENCE)
 
 
-def test_live_timers_go_on_after_a_failing_callback():
+def test_live_timers_continue_after_a_failing_callback():
     with running(f"{STREAM} from S#window.time(5) select v insert expired events into Gone;") as runtime:
         seen = []
         both = threading.Event()
@@ -126,7 +126,7 @@ def test_live_timers_go_on_after_a_failing_callback():
 
 
 @pytest.mark.parametrize("error", [RuntimeError, SystemExit])
-def test_live_timers_go_on_after_a_failing_handler(error, caplog):
+def test_live_timers_continue_after_a_failing_handler(error, caplog):
     twice = threading.Event()
     calls = []
 
@@ -143,7 +143,7 @@ def test_live_timers_go_on_after_a_failing_handler(error, caplog):
     assert "a timer failed" in caplog.text
 
 
-def test_the_heartbeat_goes_on_after_a_failing_handler():
+def test_the_heartbeat_continues_after_a_failing_handler():
     twice = threading.Event()
     instants = []
 
@@ -162,7 +162,7 @@ def test_the_heartbeat_goes_on_after_a_failing_handler():
         assert twice.wait(PATIENCE)
 
 
-def test_a_live_timer_may_shut_its_app_down():
+def test_a_live_timer_can_shut_down_its_app():
     runtime = SiddhiManager().create_siddhi_app_runtime(
         f"{STREAM} from S#window.timeBatch(5) select v insert into Out;"
     )
@@ -186,7 +186,7 @@ def test_no_timer_fires_after_shutdown():
     assert not [thread for thread in threading.enumerate() if thread.name == f"siddhi-timers-{runtime.name}"]
 
 
-def test_the_heartbeat_moves_the_clock_while_no_event_does():
+def test_the_heartbeat_moves_the_clock_without_events():
     app = f"@app:playback(idle.time = '10 millisecond', increment = '1 sec') {TIME}"
     with running(app) as runtime:
         gone = threading.Event()

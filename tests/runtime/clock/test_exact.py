@@ -1,4 +1,4 @@
-"""Playback with exact timers, and the end of time."""
+"""Playback with exact timers, and the end of all timers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_expired_events_have_their_expiry_time_or_that_of_the_next_event(timers:
         assert runtime.now == 9_000
 
 
-def test_of_timers_due_together_the_step_built_first_comes_first() -> None:
+def test_among_timers_due_together_the_first_built_operator_runs_first() -> None:
     app = (
         f"@app:playback(timers = 'exact') {STREAM} define trigger T at every 1 sec;"
         "from S#window.timeBatch(1 sec) select 'batch' as x insert into O;"
@@ -48,7 +48,7 @@ def test_of_timers_due_together_the_step_built_first_comes_first() -> None:
         assert drained(runtime) == [(2_000, "trigger"), (1_000, "batch"), (3_000, "trigger")]
 
 
-def test_a_timer_makes_another_one_due_before_the_event() -> None:
+def test_a_timer_can_set_another_one_that_is_due_before_the_event() -> None:
     app = (
         f"@app:playback(timers = 'exact') {STREAM}"
         "from S#window.delay(100) select a insert into M; from M#window.delay(100) select a insert into O;"
@@ -60,7 +60,7 @@ def test_a_timer_makes_another_one_due_before_the_event() -> None:
         assert drained(runtime, "P") == [(1_200, "A", 1_200)]
 
 
-def test_exact_timers_can_be_asked_for_at_run_time() -> None:
+def test_exact_timers_can_be_enabled_at_run_time() -> None:
     with running(f"{STREAM} from S#window.time(1 sec) select a insert expired events into O;") as runtime:
         runtime.enable_playback(timers="exact")
         runtime.collect("O")
@@ -98,7 +98,7 @@ def test_exact_timers_can_be_enabled_without_changing_the_text(
         assert drained(runtime) == [(expired, "A")]
 
 
-def test_a_backtest_gives_what_the_live_clock_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backtest_has_the_output_of_the_live_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A window behind a window, and an absence: with `jump` both come out otherwise."""
     app = (
         f"{STREAM} from S#window.delay(1 sec) select a, v insert into M;"
@@ -135,13 +135,13 @@ def test_a_backtest_gives_what_the_live_clock_gives(monkeypatch: pytest.MonkeyPa
     assert results["jump"] != live
 
 
-def test_other_rules_are_refused_with_the_place() -> None:
+def test_invalid_timer_modes_are_refused_with_their_location() -> None:
     with pytest.raises(SiddhiAppCreationError, match="invalid 'timers' of @app:playback: 'later'"):
         SiddhiManager().create_siddhi_app_runtime(f"@app:playback(timers = 'later') {STREAM}")
 
 
 @pytest.mark.parametrize("clock", ["@app:playback", "@app:playback(timers = 'exact')"])
-def test_time_may_begin_at_zero(clock: str) -> None:
+def test_timestamps_can_start_at_zero(clock: str) -> None:
     app = f"{clock} {STREAM} define trigger T at every 1 sec; from T select triggered_time as t insert into O;"
     with running(app) as runtime:
         runtime.collect("O")
@@ -164,7 +164,7 @@ def test_time_may_begin_at_zero(clock: str) -> None:
         ("partition with (a of S) begin from S#window.timeBatch(1 sec) select a insert into O; end;", None),
     ],
 )
-def test_at_the_end_everything_that_waits_for_time_comes(query: str, expected: list[Any] | None) -> None:
+def test_advance_to_end_runs_all_timers(query: str, expected: list[Any] | None) -> None:
     with running(f"@app:playback(timers = 'exact') {STREAM} {query}") as runtime:
         runtime.collect("O")
         send(runtime, (100, "A", 1), (200, "B", 1))
@@ -174,7 +174,7 @@ def test_at_the_end_everything_that_waits_for_time_comes(query: str, expected: l
         assert drained(runtime) == []
 
 
-def test_the_clock_stays_where_the_last_timer_had_something_to_do() -> None:
+def test_the_clock_stops_at_the_last_timer_with_an_effect() -> None:
     with running(
         f"@app:playback(timers = 'exact') {STREAM} from S#window.time(1 sec) select a insert into O;"
     ) as runtime:
@@ -192,12 +192,12 @@ def test_the_clock_stays_where_the_last_timer_had_something_to_do() -> None:
         ("from S#window.delay(1 sec) select a, v insert into S;", "feeds itself"),
     ],
 )
-def test_an_app_that_never_rests_has_no_end(app: str, reason: str) -> None:
+def test_an_app_with_endless_timers_has_no_end(app: str, reason: str) -> None:
     with running(f"@app:playback {STREAM} {app}") as runtime, pytest.raises(ValueError, match=reason):
         runtime.advance_to_end()
 
 
-def test_without_playback_time_is_not_the_users() -> None:
+def test_without_playback_the_time_cannot_be_advanced() -> None:
     with running(f"{STREAM} from S select a insert into O;") as runtime:
         with pytest.raises(ValueError, match="not in playback"):
             runtime.advance_clock(5)
@@ -223,7 +223,7 @@ COUNTS_FROM_START = {
 
 @pytest.mark.parametrize("timers", ["exact", "jump"])
 @pytest.mark.parametrize("query", COUNTS_FROM_START.values(), ids=COUNTS_FROM_START)
-def test_playback_that_begins_in_a_running_app_is_as_one_that_began_before(query: str, timers: str) -> None:
+def test_playback_enabled_at_run_time_equals_playback_from_the_start(query: str, timers: str) -> None:
     answers = []
     for before in (True, False):
         with SiddhiManager().create_siddhi_app_runtime(f"{STREAM} {query}") as runtime:
@@ -237,7 +237,7 @@ def test_playback_that_begins_in_a_running_app_is_as_one_that_began_before(query
     assert answers[0] == answers[1]
 
 
-def test_playback_that_begins_late_keeps_what_patterns_hold() -> None:
+def test_playback_enabled_later_keeps_partial_matches() -> None:
     with running(
         f"{STREAM} from not S[v > 5] for 1 day or e=S[v == 1] -> f=S[v == 2] select f.a insert into O;"
     ) as runtime:

@@ -1,4 +1,4 @@
-"""What holds nothing waits for nothing: periods go on where they would have been."""
+"""Empty operators set no timers; their periods stay aligned."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def put_out(app: str, rows: list[tuple[int, str, int]], end: int, *, restart: in
 
 @pytest.mark.parametrize("clock", PLAYBACK)
 @pytest.mark.parametrize("query", QUERIES[:-1])
-def test_nothing_is_due_where_nothing_is_held(clock: str, query: str) -> None:
+def test_an_empty_operator_sets_no_timer(clock: str, query: str) -> None:
     with running(f"{clock} {STREAM} {query}") as runtime:
         runtime.input_handler("S").send(("A", 1), 1_000)
         assert runtime.next_due is not None
@@ -56,7 +56,7 @@ def test_nothing_is_due_where_nothing_is_held(clock: str, query: str) -> None:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_gap_moves_no_period(query: str) -> None:
+def test_a_gap_between_events_does_not_shift_periods(query: str) -> None:
     app = f"@app:playback(timers = 'exact') {STREAM} {query}"
     # Events of another stream, of which nothing follows, are time that goes by in small steps.
     stepped: list[Any] = []
@@ -78,7 +78,7 @@ def test_a_gap_moves_no_period(query: str) -> None:
 @pytest.mark.parametrize("clock", PLAYBACK)
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("restart", [1, 2, 3, 4])
-def test_a_restart_moves_no_period(clock: str, query: str, restart: int) -> None:
+def test_a_restart_does_not_shift_periods(clock: str, query: str, restart: int) -> None:
     app = f"@app:name('idle') {clock} {STREAM} {query}"
     assert put_out(app, ROWS, 75_000, restart=restart) == put_out(app, ROWS, 75_000)
 
@@ -94,7 +94,7 @@ def test_a_restart_moves_no_period(clock: str, query: str, restart: int) -> None
     ],
 )
 @pytest.mark.parametrize("rate", ["all", "last", "snapshot"])
-def test_what_has_rested_ticks_behind_the_window_that_wakes_it(clock: str, part: str, query: str, rate: str) -> None:
+def test_an_idle_operator_ticks_after_the_window_that_wakes_it(clock: str, part: str, query: str, rate: str) -> None:
     app = f"{clock} {STREAM} define stream Z (k string, v int); {part.format(query.format(rate=rate))}"
     with running(app) as runtime:
         times: list[tuple[int, list[object]]] = []
@@ -110,7 +110,7 @@ def test_what_has_rested_ticks_behind_the_window_that_wakes_it(clock: str, part:
 
 
 @pytest.mark.parametrize("clock", PLAYBACK)
-def test_an_idle_element_keeps_its_tick_order_by_the_text(clock: str) -> None:
+def test_an_idle_element_keeps_its_order_of_the_text(clock: str) -> None:
     limited = "from M select k, v output all every 1 sec insert into O;"
     batches = "from S#window.timeBatch(1 sec) select k, v insert into M;"
     found = {}
@@ -130,7 +130,7 @@ def test_an_idle_element_keeps_its_tick_order_by_the_text(clock: str) -> None:
 
 
 @pytest.mark.parametrize("clock", PLAYBACK)
-def test_keys_that_are_silent_cost_no_time(clock: str) -> None:
+def test_idle_keys_take_no_time(clock: str) -> None:
     query = "partition with (k of S) begin from S#window.timeBatch(1 sec) select k, sum(v) as n insert into O; end;"
     day = 86_400_000
     with running(f"{clock} {STREAM} {query}") as runtime:

@@ -1,4 +1,4 @@
-"""What happens while time goes far at once: every tick is run, up to a bound, and Ctrl-C is heard in between."""
+"""Large jumps of the clock: ticks are run up to a limit, and Ctrl-C interrupts them."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def output(timers: str, text: str, moves: list[int], most_ticks: int | None = No
 
 @pytest.mark.parametrize("text", [*PERIODIC.values(), *A_MINUTE.values()])
 @given(steps=st.lists(st.integers(1, 60_000), max_size=6))
-def test_with_exact_timers_one_jump_gives_what_small_steps_give(text: str, steps: list[int]) -> None:
+def test_with_exact_timers_one_jump_equals_small_steps(text: str, steps: list[int]) -> None:
     moves = [START + sum(steps[: i + 1]) for i in range(len(steps))]
     assert output("exact", text, moves) == output("exact", text, moves[-1:])
 
 
 @pytest.mark.parametrize("timers", ["exact", "jump"])
 @pytest.mark.parametrize("what", PERIODIC)
-def test_every_tick_is_run_up_to_the_bound_then_the_last_ones(
+def test_ticks_are_run_up_to_the_limit_and_then_the_last_ones(
     what: str, timers: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     end = START + 1_000_000
@@ -108,9 +108,7 @@ def test_every_tick_is_run_up_to_the_bound_then_the_last_ones(
 
 @pytest.mark.parametrize("timers", ["exact", "jump"])
 @pytest.mark.parametrize("what", A_MINUTE)
-def test_the_bound_counts_rounds_and_not_the_seconds_in_them(
-    what: str, timers: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_limit_counts_rounds_and_not_seconds(what: str, timers: str, caplog: pytest.LogCaptureFixture) -> None:
     minutes = [START + 6_000_000, START + 60_000_000]
     times = output(timers, A_MINUTE[what], minutes, most_ticks=950)
     assert len(times) == 1_000
@@ -122,7 +120,7 @@ def test_the_bound_counts_rounds_and_not_the_seconds_in_them(
 
 
 @pytest.mark.parametrize("timers", ["exact", "jump"])
-def test_a_daily_cron_trigger_runs_every_day_of_years(timers: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_daily_cron_trigger_fires_on_every_day_of_years(timers: str, caplog: pytest.LogCaptureFixture) -> None:
     day = 86_400_000
     text = "define trigger T at '0 0 0 * * ?'; from T select 1 as v insert into O;"
     assert len(output(timers, text, [START + 730 * day])) == 730
@@ -133,7 +131,7 @@ def test_a_daily_cron_trigger_runs_every_day_of_years(timers: str, caplog: pytes
 
 @pytest.mark.parametrize("timers", ["exact", "jump"])
 @pytest.mark.parametrize("text", [*PERIODIC.values(), *A_MINUTE.values(), *OTHERS.values()])
-def test_a_jump_over_millions_of_years_ends(text: str, timers: str) -> None:
+def test_a_jump_over_millions_of_years_terminates(text: str, timers: str) -> None:
     with running(app_of(timers, text)) as runtime:
         runtime._context.most_ticks = 1_000
         runtime.input_handler("S").send((1, START), START)
@@ -142,7 +140,7 @@ def test_a_jump_over_millions_of_years_ends(text: str, timers: str) -> None:
         assert runtime.now == 2**62
 
 
-def test_a_live_app_that_wakes_up_late_runs_every_tick_up_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_live_app_runs_ticks_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TimerThread, "wake", lambda self: None)
     set_system_clock(START, 5)
     try:
@@ -160,7 +158,7 @@ def test_a_live_app_that_wakes_up_late_runs_every_tick_up_to_the_bound(monkeypat
 @pytest.mark.parametrize("timers", ["exact", "jump"])
 @pytest.mark.parametrize("what", ["trigger", "snapshot", "absence"])
 @pytest.mark.parametrize("by_event", [True, False])
-def test_ctrl_c_is_heard_while_time_catches_up_and_the_rest_comes_later(what: str, timers: str, by_event: bool) -> None:
+def test_ctrl_c_interrupts_a_jump_and_the_remaining_timers_run_later(what: str, timers: str, by_event: bool) -> None:
     end = START + 10_000_000
     expected = output(timers, PERIODIC[what], [end])
     with running(app_of(timers, PERIODIC[what])) as runtime:
@@ -192,7 +190,7 @@ def test_ctrl_c_is_heard_while_time_catches_up_and_the_rest_comes_later(what: st
         runtime.restore(runtime.snapshot())
 
 
-def test_ctrl_c_interrupts_a_large_batch_and_reports_the_rows_taken() -> None:
+def test_ctrl_c_interrupts_a_large_batch_and_reports_the_processed_rows() -> None:
     values = defaultdict(interrupt(), {i: 0 for i in range(100_000) if i != 5_000})
     look = functools.partial(values.__getitem__)  # C throughout
     look.__signature__ = inspect.Signature([inspect.Parameter("v", inspect.Parameter.POSITIONAL_ONLY)])  # type: ignore[attr-defined]
@@ -239,7 +237,7 @@ def taken_of(error: BaseException, rows: int) -> int:
 @pytest.mark.parametrize("how", ["live", "exact", "jump"])
 @pytest.mark.parametrize("query", QUERIES.values())
 @given(at=st.integers(0, ROWS - 1))
-def test_resuming_an_interrupted_batch_by_its_note_gives_each_row_once(query: str, how: str, at: int) -> None:
+def test_resuming_an_interrupted_batch_from_its_note_repeats_no_row(query: str, how: str, at: int) -> None:
     def columns(first: int) -> dict[str, Any]:
         return {"v": list(range(first, ROWS)), "t": list(range(START + first, START + ROWS))}
 
@@ -276,7 +274,7 @@ def test_resuming_an_interrupted_batch_by_its_note_gives_each_row_once(query: st
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
 @pytest.mark.parametrize("query", [FUNCTION, FILTER])
 @pytest.mark.parametrize("at", [0, 5, 127, 128, 500, ROWS - 1])
-def test_an_interrupted_function_leaves_the_other_rows_and_queries(query: str, at: int) -> None:
+def test_an_interrupted_function_does_not_affect_other_rows_or_queries(query: str, at: int) -> None:
     interrupts = [None]
 
     def look(v: int) -> int:
@@ -301,7 +299,7 @@ def test_an_interrupted_function_leaves_the_other_rows_and_queries(query: str, a
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
-def test_an_interrupted_batch_callback_has_a_note_of_all_rows() -> None:
+def test_the_note_of_an_interrupted_batch_callback_counts_all_rows() -> None:
     def fail(batch: Any) -> None:
         raise KeyboardInterrupt
 
@@ -354,7 +352,7 @@ def test_an_interrupt_in_a_timer_keeps_all_pending_timers() -> None:
 
 
 @pytest.mark.parametrize("at", [1, 2, 5])
-def test_an_interrupt_of_a_cron_calendar_leaves_the_tick_due(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+def test_an_interrupt_of_a_cron_calendar_keeps_the_tick_due(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     text = "define trigger T at '0 * * * * ?'; from T select 1 as v insert into O;"
     expected = output("exact", text, [START + 600_000])
     next_after = CronSchedule.next_after

@@ -1,4 +1,4 @@
-"""Apps that stop and start again while the system's clock stands where it likes: what they saved can be restored."""
+"""Apps that restart after the system clock was changed: saved state can be restored."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clocks]:
 
 
 @pytest.mark.parametrize("text", LIMITED)
-def test_what_was_saved_while_the_clock_was_behind_can_be_restored(clocks: Clocks, text: str) -> None:
+def test_state_saved_while_the_clock_was_behind_can_be_restored(clocks: Clocks, text: str) -> None:
     store = InMemoryPersistenceStore()
     for step, key in ((0, "x"), (-5_000, "y"), (0, "z")):
         clocks.step(step)
@@ -69,7 +69,7 @@ def send(runtime: SiddhiAppRuntime, playback: bool, rows: list[tuple[str, int]])
 
 @pytest.mark.parametrize(("before", "after"), [(False, True), (True, False), (True, True), (False, False)])
 @pytest.mark.parametrize("text", LIMITED)
-def test_a_snapshot_fits_where_playback_and_live_clock_change(
+def test_a_snapshot_can_be_restored_with_another_kind_of_clock(
     clocks: Clocks, text: str, before: bool, after: bool
 ) -> None:
     first = taken(text, playback=before, rows=[("x", NOW + 1000 * HOUR), ("y", NOW + 1000 * HOUR + 1)])
@@ -96,7 +96,7 @@ def test_a_last_use_in_the_future_counts_as_the_first_known_time(clocks: Clocks)
     assert rows == [("z", 1), ("x", 2), ("y", 1), ("x", 3)]
 
 
-def test_a_purge_counts_from_now_where_a_key_was_seen_in_the_future(clocks: Clocks) -> None:
+def test_a_purge_counts_from_now_for_keys_used_in_the_future(clocks: Clocks) -> None:
     text = f"@purge(enable = 'true', interval = '10 sec', idle.period = '20 sec') {INSIDE}"
     future = taken(text, playback=True, rows=[("x", NOW + 1000 * HOUR)])
     with running(STREAM + text) as runtime:
@@ -109,7 +109,7 @@ def test_a_purge_counts_from_now_where_a_key_was_seen_in_the_future(clocks: Cloc
     assert rows == [("x", 1)]
 
 
-def test_the_state_of_keys_can_be_asked_before_time_begins(clocks: Clocks) -> None:
+def test_the_state_of_keys_can_be_read_before_the_first_event(clocks: Clocks) -> None:
     text = f"@limit(ttl = '10 sec') {SUM}"
     live = taken(text, playback=False, rows=[("x", NOW)])
     with running(STREAM + text) as runtime:
@@ -123,7 +123,7 @@ def test_the_state_of_keys_can_be_asked_before_time_begins(clocks: Clocks) -> No
 
 
 @given(seed=st.integers(0, 2**32))
-def test_an_app_is_restored_whatever_the_clock_showed_meanwhile(seed: int) -> None:
+def test_an_app_is_restored_whatever_the_clock_was_meanwhile(seed: int) -> None:
     wake: Any = TimerThread.wake
     TimerThread.wake = lambda self: None  # type: ignore[method-assign]
     try:

@@ -1,4 +1,4 @@
-"""Live apps while the system's clock is set forth and back: the clocks stand where the test puts them."""
+"""Live apps while the system clock is set forward and back; the tests control the clocks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_wait_for_a_timer_is_capped(clocks: Clocks, timers: None) -> None:
         assert fire(runtime) == 1.0
 
 
-def test_a_timer_in_292_years_keeps_no_other_one_from_firing() -> None:
+def test_a_timer_in_292_years_does_not_block_others() -> None:
     app = f"{STREAM} from S#window.time(20) select v insert expired events into Gone;"
     with running(app + " from S#window.time(100000000 years) select v insert into Kept;") as runtime:
         gone = threading.Event()
@@ -83,7 +83,7 @@ def test_a_timer_in_292_years_keeps_no_other_one_from_firing() -> None:
         assert runtime.statistics.timer_errors == 0
 
 
-def test_set_forth_the_clock_takes_the_timers_along_in_order_of_time(clocks: Clocks, timers: None) -> None:
+def test_a_forward_step_runs_timers_in_order_of_time(clocks: Clocks, timers: None) -> None:
     with running(TIME) as runtime:
         gone = collect_events(runtime, "Gone")
         runtime.input_handler("S").send((1,))
@@ -96,7 +96,7 @@ def test_set_forth_the_clock_takes_the_timers_along_in_order_of_time(clocks: Clo
         assert runtime.now == clocks.wall
 
 
-def test_set_back_the_clock_goes_on_from_where_it_was(clocks: Clocks, timers: None) -> None:
+def test_after_a_backward_step_the_clock_continues(clocks: Clocks, timers: None) -> None:
     with running(TIME) as runtime:
         gone = collect(runtime, "Gone")
         seen: list[int] = []
@@ -116,7 +116,7 @@ def test_set_back_the_clock_goes_on_from_where_it_was(clocks: Clocks, timers: No
         assert runtime.now == NOW + 10_000  # nine tenths of the time that passed
 
 
-def test_set_back_for_an_hour_both_clocks_agree_again_in_ten(clocks: Clocks, timers: None) -> None:
+def test_after_a_backward_step_of_an_hour_the_clocks_agree_in_ten(clocks: Clocks, timers: None) -> None:
     with running(TIME) as runtime:
         assert runtime.now == NOW
         clocks.step(-HOUR)
@@ -130,7 +130,7 @@ def test_set_back_for_an_hour_both_clocks_agree_again_in_ten(clocks: Clocks, tim
         assert runtime._context.ahead == 0
 
 
-def test_put_right_again_the_clock_is_the_system_s_at_once(clocks: Clocks, timers: None) -> None:
+def test_after_a_correction_the_clock_equals_the_system_clock(clocks: Clocks, timers: None) -> None:
     with running("define trigger T at every 1 sec; from T select triggered_time as t insert into Out;") as runtime:
         rows = collect(runtime, "Out")
         fire(runtime)
@@ -148,7 +148,7 @@ def test_put_right_again_the_clock_is_the_system_s_at_once(clocks: Clocks, timer
         assert len(rows) == 21
 
 
-def test_steps_back_add_up(clocks: Clocks) -> None:
+def test_backward_steps_accumulate(clocks: Clocks) -> None:
     context = AppContext("A")
     assert context.now == NOW
     for _ in range(3):
@@ -158,7 +158,7 @@ def test_steps_back_add_up(clocks: Clocks) -> None:
     assert context.now == NOW + 2_700
 
 
-def test_an_app_that_is_started_again_follows_the_system_s_clock(clocks: Clocks, timers: None) -> None:
+def test_a_restarted_app_follows_the_system_clock(clocks: Clocks, timers: None) -> None:
     with running(TIME) as runtime:
         assert runtime.now == NOW
         clocks.step(-HOUR)
@@ -168,7 +168,7 @@ def test_an_app_that_is_started_again_follows_the_system_s_clock(clocks: Clocks,
         assert runtime.now == NOW - HOUR
 
 
-def test_a_step_back_is_logged_once(clocks: Clocks, timers: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_backward_step_is_logged_once(clocks: Clocks, timers: None, caplog: pytest.LogCaptureFixture) -> None:
     with running(TIME) as runtime, caplog.at_level(logging.WARNING, "siddhi"):
         fire(runtime)
         clocks.step(-200)  # an adjustment
@@ -192,7 +192,7 @@ def test_a_step_back_is_logged_once(clocks: Clocks, timers: None, caplog: pytest
 
 
 @given(st.lists(st.tuples(st.sampled_from(["pass", "step"]), st.integers(-10_000_000, 10_000_000)), max_size=30))
-def test_the_live_clock_never_goes_back_and_is_never_behind_the_system_s(moves: list[tuple[str, int]]) -> None:
+def test_the_live_clock_never_decreases_and_is_never_late(moves: list[tuple[str, int]]) -> None:
     clocks = Clocks()
     try:
         context = AppContext("A")
@@ -209,7 +209,7 @@ def test_the_live_clock_never_goes_back_and_is_never_behind_the_system_s(moves: 
         set_system_clock(None)
 
 
-def test_a_thread_that_waits_sees_a_step_forth(clocks: Clocks) -> None:
+def test_a_waiting_thread_notices_a_forward_step(clocks: Clocks) -> None:
     with running(TIME) as runtime:
         gone = threading.Event()
         runtime.add_callback("Gone", lambda events: gone.set())
@@ -218,7 +218,7 @@ def test_a_thread_that_waits_sees_a_step_forth(clocks: Clocks) -> None:
         assert gone.wait(PATIENCE)
 
 
-def test_any_error_of_the_timer_thread_is_survived_logged_and_counted(
+def test_errors_of_the_timer_thread_are_logged_and_counted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     fire_as_ever = TimerThread.fire

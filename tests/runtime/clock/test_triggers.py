@@ -1,4 +1,4 @@
-"""Triggers on the app's clock."""
+"""Triggers and the app's clock."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_at_start_fires_once_in_start() -> None:
     assert rows == [(0, 0)]
 
 
-def test_at_start_reaches_queries() -> None:
+def test_a_start_trigger_reaches_queries() -> None:
     rows: list[tuple[Any, ...]] = []
     app = "define trigger T at 'start'; from T select triggered_time as t insert into O;"
     with create(app, rows, "O") as runtime:
@@ -36,7 +36,7 @@ def test_at_start_reaches_queries() -> None:
         assert timestamp == value <= runtime.now
 
 
-def test_every_fires_at_a_fixed_rate_from_the_first_instant_of_playback() -> None:
+def test_a_periodic_trigger_fires_from_the_first_time_of_playback() -> None:
     rows: list[tuple[Any, ...]] = []
     with create("@app:playback define stream S (v int); define trigger T at every 1 sec;", rows) as runtime:
         for timestamp in (1000, 1999, 2000, 3500, 3999, 4000):
@@ -44,7 +44,7 @@ def test_every_fires_at_a_fixed_rate_from_the_first_instant_of_playback() -> Non
     assert rows == [(2000, 2000), (3500, 3500), (4000, 4000)]
 
 
-def test_every_period_of_a_jump_fires_with_the_clock_behind_it() -> None:
+def test_a_periodic_trigger_fires_for_every_period_of_a_jump() -> None:
     rows: list[tuple[Any, ...]] = []
     with create("@app:playback define trigger T at every 1 sec;", rows) as runtime:
         runtime.advance_clock(1000)
@@ -52,7 +52,7 @@ def test_every_period_of_a_jump_fires_with_the_clock_behind_it() -> None:
     assert rows == [(4000, 4000)] * 3
 
 
-def test_every_fires_by_the_system_clock() -> None:
+def test_a_periodic_trigger_fires_by_the_system_clock() -> None:
     rows: list[tuple[Any, ...]] = []
     runtime = create("define trigger T at every 10 milliseconds;", rows)
     twice = threading.Event()
@@ -73,7 +73,7 @@ def test_cron_follows_the_playback_clock() -> None:
     assert [(timestamp - start) // 1000 for timestamp, _ in rows] == [5, 20, 80, 80, 80, 80]
 
 
-def test_a_cron_that_names_no_time_any_more_never_fires() -> None:
+def test_a_cron_expression_without_future_times_never_fires() -> None:
     rows: list[tuple[Any, ...]] = []
     with create("@app:playback define trigger T at '0 0 0 1 1 ? 1999';", rows) as runtime:
         runtime.advance_clock(1_600_000_000_000)
@@ -81,12 +81,12 @@ def test_a_cron_that_names_no_time_any_more_never_fires() -> None:
     assert rows == []
 
 
-def test_a_bad_cron_text_is_refused_at_creation() -> None:
+def test_an_invalid_cron_expression_is_refused() -> None:
     with pytest.raises(SiddhiAppCreationError, match="cron"):
         SiddhiManager().create_siddhi_app_runtime("define trigger T at 'every morning';")
 
 
-def test_a_failing_reader_does_not_stop_a_trigger() -> None:
+def test_a_failing_receiver_does_not_stop_a_trigger() -> None:
     rows: list[tuple[Any, ...]] = []
     errors: list[str] = []
     runtime = SiddhiManager().create_siddhi_app_runtime("@app:playback define trigger T at every 1 sec;")
@@ -104,7 +104,7 @@ def test_a_failing_reader_does_not_stop_a_trigger() -> None:
     assert rows == [(2000,), (3000,)]
 
 
-def test_a_trigger_goes_on_where_a_snapshot_was_taken() -> None:
+def test_a_trigger_continues_from_a_snapshot() -> None:
     rows: list[tuple[Any, ...]] = []
     app = "@app:name('ticking') @app:playback define trigger T at every 1 sec; define trigger C at '*/10 * * * * ?';"
     with create(app, rows) as runtime:

@@ -32,20 +32,20 @@ def in_memory(strategy: str) -> str:
         ("strategy='partitioned', partitionKey='k'", [2], [1, 3]),
     ],
 )
-def test_payloads_go_where_the_strategy_says(strategy, first, second):
+def test_payloads_are_sent_to_the_destinations_of_the_strategy(strategy, first, second):
     with heard("d1") as one, heard("d2") as two, running(in_memory(strategy)) as runtime:
         send(runtime, ("a", 1), ("b", 2), ("a", 3))
         assert (values(one), values(two)) == (first, second)
 
 
-def test_what_comes_together_is_split_by_the_destination_of_its_key():
+def test_a_chunk_is_split_by_the_destinations_of_its_keys():
     app = in_memory("strategy='partitioned', partitionKey='k'")
     with heard("d1") as one, heard("d2") as two, running(app) as runtime:
         runtime.input_handler("S").send_events([Event(1, ("a", 1)), Event(1, ("b", 2)), Event(1, ("c", 3))])
         assert (values(one), values(two)) == ([[2]], [[1, 3]])
 
 
-def test_a_key_may_be_a_number():
+def test_a_key_can_be_a_number():
     app = in_memory("strategy='partitioned', partitionKey='v'")
     with heard("d1") as one, heard("d2") as two, running(app) as runtime:
         send(runtime, ("a", 0), ("a", 1))
@@ -94,13 +94,13 @@ def places() -> Destinations:
     return Destinations()
 
 
-def test_each_destination_has_a_client(places):
+def test_each_destination_has_its_own_client(places):
     with places.manager.create_siddhi_app_runtime(places.app()) as runtime:
         send(runtime, ("a", 1), ("a", 2), ("a", 3))
     assert places.published == [("x", 1), ("y", 2), ("x", 3)]
 
 
-def test_a_destination_that_is_down_is_left_out_until_it_is_back(places):
+def test_a_disconnected_destination_is_skipped_until_it_is_connected(places):
     places.down = {"x"}
     with places.manager.create_siddhi_app_runtime(places.app()) as runtime:
         send(runtime, ("a", 1), ("a", 2))
@@ -111,7 +111,7 @@ def test_a_destination_that_is_down_is_left_out_until_it_is_back(places):
     assert sorted(place for place, _ in places.published[2:]) == ["x", "y"]
 
 
-def test_broadcast_is_content_with_those_that_are_connected(places):
+def test_broadcast_succeeds_with_the_connected_destinations(places):
     with places.manager.create_siddhi_app_runtime(places.app("strategy='broadcast'")) as runtime:
         chunks = collect_events(runtime, "!S")
         places.down = {"x"}
@@ -120,7 +120,7 @@ def test_broadcast_is_content_with_those_that_are_connected(places):
     assert places.published == [("y", 1)]
 
 
-def test_where_all_fail_on_error_decides(places):
+def test_if_all_destinations_fail_on_error_applies(places):
     with places.manager.create_siddhi_app_runtime(places.app("strategy='broadcast'")) as runtime:
         chunks = collect_events(runtime, "!S")
         places.down = {"x", "y"}
@@ -133,7 +133,7 @@ def test_where_all_fail_on_error_decides(places):
     assert sorted(places.published) == [("x", 2), ("y", 2)]
 
 
-def test_a_partitioned_key_whose_destination_is_down_is_a_failure(places):
+def test_a_partitioned_key_of_a_disconnected_destination_fails(places):
     places.down = {"y"}
     app = places.app("strategy='partitioned', partitionKey='k'")
     with places.manager.create_siddhi_app_runtime(app) as runtime:
@@ -143,7 +143,7 @@ def test_a_partitioned_key_whose_destination_is_down_is_a_failure(places):
     assert places.published == [("x", 2)]
 
 
-def test_one_client_in_all_where_destinations_differ_in_dynamic_options():
+def test_one_client_serves_destinations_that_differ_in_dynamic_options():
     doors = Doors()
     app = (
         f"@sink(type='door', @distribution(strategy='broadcast', @destination(to='p'), @destination(to='q'))) {STREAM}"

@@ -1,4 +1,4 @@
-"""Who waits while the sources of an app are being paused. Threads tell each other by events how far they are."""
+"""Threads that wait while the sources of an app are paused."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_second_save_waits_until_the_first_has_paused_the_sources(doors):
         assert doors.inner.calls[-1] == "resume"
 
 
-def test_the_event_that_a_source_waits_for_is_refused_to_save_at_once(doors):
+def test_an_event_that_a_source_waits_for_cannot_save(doors):
     with doors.running(APP) as runtime:
         door = SlowDoor(runtime)
         at_work = threading.Event()
@@ -95,7 +95,7 @@ def test_the_event_that_a_source_waits_for_is_refused_to_save_at_once(doors):
         assert doors.inner.calls[-1] == "resume"
 
 
-def test_an_event_of_another_app_may_save(doors):
+def test_an_event_of_another_app_can_save(doors):
     with doors.running(APP) as runtime, SiddhiManager() as manager:
         door = SlowDoor(runtime)
         first = in_thread(runtime.snapshot)
@@ -126,7 +126,7 @@ class Faucet:
         self.is_paused = False
 
 
-def test_who_waited_for_a_pause_that_failed_pauses_itself():
+def test_after_a_failed_pause_the_waiting_thread_pauses_itself():
     faucet = Faucet()
     pauses = SourcePauses(lambda: [faucet], lambda: False)
     begun, go_on, waits = threading.Event(), threading.Event(), threading.Event()
@@ -158,7 +158,7 @@ def test_who_waited_for_a_pause_that_failed_pauses_itself():
     assert not faucet.is_paused
 
 
-def test_a_source_that_saves_while_it_is_paused_does_not_wait_for_itself():
+def test_a_source_that_saves_while_paused_does_not_wait_for_itself():
     faucet = Faucet()
     pauses = SourcePauses(lambda: [faucet], lambda: False)
 

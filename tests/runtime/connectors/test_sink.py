@@ -28,7 +28,7 @@ def values_of(door):
     return [payload.data[1] for _, payload in door.payloads]
 
 
-def test_it_lives_as_its_app_does(doors):
+def test_a_sink_has_the_lifecycle_of_its_app(doors):
     with doors.running(f"@sink(type='door') {STREAM}") as runtime:
         assert doors.outer.calls == ["connect"]
         send(runtime, 1)
@@ -36,19 +36,19 @@ def test_it_lives_as_its_app_does(doors):
     assert doors.outer.payloads == [("?", Event(1001, ("a", 1)))]
 
 
-def test_it_is_connected_before_triggers_fire(doors):
+def test_a_sink_is_connected_before_triggers_fire(doors):
     app = "@sink(type='door') define stream T (triggered_time long); define trigger T at 'start';"
     with doors.running(app):
         assert len(doors.outer.payloads) == 1
 
 
-def test_events_that_come_together_go_out_together(doors):
+def test_a_chunk_is_published_together(doors):
     with doors.running(f"@sink(type='door') {STREAM}") as runtime:
         runtime.input_handler("S").send_events([Event(1, ("a", 1)), Event(2, ("b", 2))])
     assert doors.outer.payloads == [("?", [Event(1, ("a", 1)), Event(2, ("b", 2))])]
 
 
-def test_dynamic_options_split_what_came_together(doors):
+def test_dynamic_options_split_a_chunk(doors):
     with doors.running(f"@sink(type='door', to='{{{{k}}}}!') {STREAM}") as runtime:
         runtime.input_handler("S").send_events([Event(1, (key, value)) for value, key in enumerate("aba")])
     assert [(to, [event[1] for event in events]) for to, events in doors.outer.payloads] == [
@@ -67,13 +67,13 @@ def test_dynamic_options_split_what_came_together(doors):
         ("string", None, "null"),
     ],
 )
-def test_attributes_stand_in_options_as_their_text(doors, attribute, value, text):
+def test_attributes_in_options_are_formatted_as_text(doors, attribute, value, text):
     with doors.running(f"@sink(type='door', to='-{{{{x}}}}') define stream S (x {attribute});") as runtime:
         runtime.input_handler("S").send((value,))
     assert doors.outer.payloads[0][0] == f"-{text}"
 
 
-def test_sinks_come_after_queries_and_before_callbacks(doors):
+def test_sinks_are_called_after_queries_and_before_callbacks(doors):
     order = []
     app = f"@sink(type='door') {STREAM} from S select v insert into O;"
     with doors.running(app) as runtime:
@@ -83,7 +83,7 @@ def test_sinks_come_after_queries_and_before_callbacks(doors):
     assert order == [("query", 0), ("callback", 1)]
 
 
-def test_one_failure_is_mended_at_once(doors):
+def test_a_single_failure_is_retried_immediately(doors):
     with doors.running(f"@sink(type='door') {STREAM}") as runtime:
         failing = iter([ConnectionUnavailableError("once")])
         check = doors.outer.check
@@ -100,7 +100,7 @@ def test_one_failure_is_mended_at_once(doors):
     assert doors.time.pauses == []
 
 
-def test_by_default_events_are_dropped_with_a_log_while_it_is_down(doors, caplog):
+def test_by_default_events_are_dropped_with_a_log_while_disconnected(doors, caplog):
     with caplog.at_level(logging.ERROR, "siddhi"), doors.running(f"@sink(type='door') {STREAM}") as runtime:
         doors.outer.down = True
         send(runtime, 1, 2)
@@ -113,7 +113,7 @@ def test_by_default_events_are_dropped_with_a_log_while_it_is_down(doors, caplog
     assert caplog.text.count("dropped: Event(") == 3
 
 
-def test_a_sink_that_is_down_at_the_start_is_tried_again(doors):
+def test_a_sink_without_connection_at_start_is_retried(doors):
     doors.outer.down = True
     with doors.running(f"@sink(type='door') {STREAM}") as runtime:
         doors.time.run()
@@ -124,7 +124,7 @@ def test_a_sink_that_is_down_at_the_start_is_tried_again(doors):
     assert values_of(doors.outer) == [1]
 
 
-def test_another_failure_while_connecting_ends_the_start(doors):
+def test_another_error_of_connect_prevents_the_start(doors):
     doors.outer.broken = PermissionError("no")
     runtime = doors.manager.create_siddhi_app_runtime(f"@sink(type='door') {STREAM}")
     with pytest.raises(PermissionError):
@@ -143,7 +143,7 @@ def test_an_error_other_than_a_lost_connection_is_logged_by_the_sink(doors, capl
     assert doors.outer.calls.count("connect") == 1
 
 
-def test_stream_sends_what_failed_to_the_fault_stream(doors):
+def test_on_error_stream_sends_failed_events_to_the_fault_stream(doors):
     app = f"@OnError(action='stream') @sink(type='door', on.error='stream') {STREAM}"
     with doors.running(app) as runtime:
         chunks = collect_events(runtime, "!S")
@@ -154,7 +154,7 @@ def test_stream_sends_what_failed_to_the_fault_stream(doors):
     assert isinstance(first["_error"], ConnectionUnavailableError)
 
 
-def test_stream_without_fault_stream_is_logged_as_any_error_of_the_stream(doors):
+def test_on_error_stream_without_fault_stream_logs_the_error(doors):
     with doors.running(f"@sink(type='door', on.error='stream') {STREAM}") as runtime:
         failures = []
         runtime.handle_exception_with(lambda *failure: failures.append(failure))
@@ -165,7 +165,7 @@ def test_stream_without_fault_stream_is_logged_as_any_error_of_the_stream(doors)
     assert (origin, events) == ("S", [Event(1001, ("a", 1))])
 
 
-def test_wait_holds_the_sender_until_it_is_published(doors):
+def test_on_error_wait_blocks_the_sender_until_it_is_published(doors):
     with doors.running(f"@sink(type='door', on.error='wait') {STREAM}") as runtime:
         doors.outer.down = True
 
@@ -178,7 +178,7 @@ def test_wait_holds_the_sender_until_it_is_published(doors):
     assert doors.time.waits == [5, 5, 5]
 
 
-def test_waiting_is_said_at_once_and_then_at_growing_intervals(doors, caplog):
+def test_waiting_is_logged_first_and_then_at_growing_intervals(doors, caplog):
     with (
         caplog.at_level(logging.WARNING, "siddhi"),
         doors.running(f"@app:name('A') @sink(type='door', on.error='wait') {STREAM}") as runtime,
@@ -211,7 +211,7 @@ def test_waiting_is_said_at_once_and_then_at_growing_intervals(doors, caplog):
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), OSError("disk full"), RuntimeError("?"), TimeoutError("late")])
-def test_waiting_loses_nothing_whatever_the_sink_raises(doors, caplog, error):
+def test_waiting_loses_no_event_for_any_exception_of_the_sink(doors, caplog, error):
     with (
         caplog.at_level(logging.WARNING, "siddhi"),
         doors.running(f"@sink(type='door', on.error='wait') {STREAM}") as runtime,
@@ -236,7 +236,7 @@ def test_waiting_loses_nothing_whatever_the_sink_raises(doors, caplog, error):
 
 @pytest.mark.parametrize("error", [MappingFailedError("no number"), EventError("no row")])
 @pytest.mark.parametrize("waits", [0, 2])
-def test_what_is_the_events_own_fault_is_not_waited_for(doors, error, waits):
+def test_an_error_of_the_event_is_not_waited_for(doors, error, waits):
     app = f"@OnError(action='stream') @sink(type='door', on.error='wait') {STREAM}"
     with doors.running(app) as runtime:
         rows = collect(runtime, "!S")
@@ -255,7 +255,7 @@ def test_what_is_the_events_own_fault_is_not_waited_for(doors, error, waits):
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_what_a_shutdown_finds_waiting_is_stored_or_shown(doors, caplog, stored):
+def test_a_shutdown_stores_or_logs_waiting_events(doors, caplog, stored):
     store = InMemoryErrorStore()
     doors.manager.set_error_store(store if stored else None)
     runtime = doors.manager.create_siddhi_app_runtime(f"@app:name('A') @sink(type='door', on.error='wait') {STREAM}")
@@ -270,7 +270,7 @@ def test_what_a_shutdown_finds_waiting_is_stored_or_shown(doors, caplog, stored)
     assert ("disk full; the app was shut down while the sink waited; dropped: Event(" in caplog.text) is not stored
 
 
-def test_what_many_events_are_dropped_for_is_said_ever_more_rarely(doors, caplog):
+def test_dropped_events_are_logged_at_growing_intervals(doors, caplog):
     with caplog.at_level(logging.ERROR, "siddhi"), doors.running(f"@sink(type='door') {STREAM}") as runtime:
         doors.outer.broken = ValueError("too long")
         send(runtime, *range(100))
@@ -300,7 +300,7 @@ def test_a_shutdown_ends_the_waiting(caplog):
     assert "dropped: Event(" in caplog.text
 
 
-def test_what_mappers_raise_goes_to_the_stream(doors):
+def test_exceptions_of_mappers_are_errors_of_the_stream(doors):
     app = f"@OnError(action='stream') @sink(type='door', to='{{{{k}}}}') {STREAM}"
     with doors.running(app) as runtime:
         rows = collect(runtime, "!S")
@@ -309,7 +309,7 @@ def test_what_mappers_raise_goes_to_the_stream(doors):
         assert rows == []
 
 
-def test_store_saves_events_and_payload(doors):
+def test_on_error_store_saves_events_and_payload(doors):
     store = InMemoryErrorStore()
     doors.manager.set_error_store(store)
     with doors.running(f"@app:name('A') @sink(type='door', on.error='store') {STREAM}") as runtime:
@@ -342,7 +342,7 @@ def test_an_in_memory_sink_calls_subscribers_at_once():
         assert messages[1] == [Event(1, ("a", 1)), Event(2, ("b", 2))]
 
 
-def test_an_in_memory_sink_without_subscriber_fails_as_said():
+def test_an_in_memory_sink_without_subscriber_fails():
     app = f"@OnError(action='stream') @sink(type='inMemory', topic='{{{{k}}}}', on.error='stream') {STREAM}"
     with running(app) as runtime:
         chunks = collect_events(runtime, "!S")
@@ -371,7 +371,7 @@ def test_a_log_sink_logs(options, level, text, caplog):
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [(level, text)]
 
 
-def test_a_log_sink_that_is_off_logs_nothing(caplog):
+def test_a_log_sink_at_priority_off_logs_nothing(caplog):
     with caplog.at_level(1, "siddhi"), running(f"@sink(type='log', priority='OFF') {STREAM}") as runtime:
         send(runtime, 1)
     assert caplog.records == []

@@ -24,13 +24,13 @@ def listener_of(runtime):
     return runtime.sources["S"][0].listener
 
 
-def test_it_lives_as_its_app_does(doors):
+def test_a_source_has_the_lifecycle_of_its_app(doors):
     with doors.running(APP):
         assert doors.inner.calls == ["init", "connect"]
     assert doors.inner.calls == ["init", "connect", "disconnect", "destroy"]
 
 
-def test_it_sends_an_event_a_chunk_or_a_row(doors):
+def test_a_source_sends_an_event_a_chunk_or_a_row(doors):
     with doors.running(APP) as runtime:
         chunks = collect_events(runtime, "S")
         listener = listener_of(runtime)
@@ -46,7 +46,7 @@ def test_it_sends_an_event_a_chunk_or_a_row(doors):
 
 
 @pytest.mark.parametrize("payload", ["text", 7, ("a",), ("a", "no number"), Event(1, ("a", 1, 2))])
-def test_what_cannot_be_mapped_is_logged_and_dropped(doors, payload, caplog):
+def test_a_failed_mapping_is_logged_and_dropped(doors, payload, caplog):
     with caplog.at_level(logging.ERROR, "siddhi"), doors.running("@app:name('A') " + APP) as runtime:
         rows = collect(runtime, "S")
         listener_of(runtime).on_event(payload)
@@ -56,7 +56,7 @@ def test_what_cannot_be_mapped_is_logged_and_dropped(doors, payload, caplog):
     assert record.getMessage().startswith("app 'A', source 'door' of stream 'S': ")
 
 
-def test_what_cannot_be_mapped_is_stored_where_there_is_an_error_store(doors):
+def test_a_failed_mapping_is_stored_if_there_is_an_error_store(doors):
     store = InMemoryErrorStore()
     doors.manager.set_error_store(store)
     with doors.running("@app:name('A') " + APP) as runtime:
@@ -80,7 +80,7 @@ def test_transport_properties_become_attributes(doors):
     assert rows == [("x", 7, True, 1.5), ("y", 8, False, 2.5), (None, 9, None, None)]
 
 
-def test_a_mapper_may_refuse_missing_transport_properties(doors, caplog):
+def test_a_mapper_can_refuse_missing_transport_properties(doors, caplog):
     app = "@source(type='door', @map(type='strict', @attributes(k='trp:kind'))) define stream S (k string);"
     with caplog.at_level(logging.ERROR, "siddhi"), doors.running(app) as runtime:
         rows = collect(runtime, "S")
@@ -90,7 +90,7 @@ def test_a_mapper_may_refuse_missing_transport_properties(doors, caplog):
     assert "missing transport properties: kind" in caplog.text
 
 
-def test_it_is_tried_again_until_it_connects(doors):
+def test_a_source_is_retried_until_it_connects(doors):
     doors.inner.down = True
     with doors.running(APP):
         for _ in range(3):
@@ -102,7 +102,7 @@ def test_it_is_tried_again_until_it_connects(doors):
     assert doors.inner.calls.count("connect") == 5
 
 
-def test_a_lost_connection_is_made_again_after_a_disconnect(doors):
+def test_a_lost_connection_is_opened_again_after_a_disconnect(doors):
     with doors.running(APP) as runtime:
         doors.inner.down = True
         runtime.sources["S"][0].callback.on_error(ConnectionUnavailableError("gone"))
@@ -121,7 +121,7 @@ def test_no_attempt_is_made_after_a_shutdown(doors):
     assert doors.inner.calls == ["init", "connect", "disconnect", "destroy"]
 
 
-def test_any_other_failure_ends_the_start(doors):
+def test_any_other_error_prevents_the_start(doors):
     doors.inner.broken = ValueError("wrong password")
     runtime = doors.manager.create_siddhi_app_runtime(APP)
     with pytest.raises(ValueError, match="wrong password"):
@@ -133,7 +133,7 @@ def test_any_other_failure_ends_the_start(doors):
         assert doors.inner.calls[-2:] == ["init", "connect"]
 
 
-def test_a_new_source_connects_when_the_app_starts_again(doors, caplog):
+def test_a_new_source_is_connected_when_the_app_starts_again(doors, caplog):
     with doors.running(APP) as runtime:
         old = listener_of(runtime)
         old.on_event(Event(1, ("a", 1)))
@@ -146,7 +146,7 @@ def test_a_new_source_connects_when_the_app_starts_again(doors, caplog):
     assert "the app is not running; dropped: Event" in caplog.text
 
 
-def test_an_app_whose_source_can_not_be_made_again_stays_shut_down(doors, monkeypatch):
+def test_an_app_whose_source_cannot_be_created_again_stays_shut_down(doors, monkeypatch):
     with doors.running(APP) as runtime:
         state = runtime.snapshot()
 
@@ -164,7 +164,7 @@ def test_an_app_whose_source_can_not_be_made_again_stays_shut_down(doors, monkey
         assert doors.inner.calls[-2:] == ["init", "connect"]
 
 
-def test_attempts_to_connect_begin_anew_when_the_app_starts_again(doors):
+def test_connection_attempts_start_again_with_the_app(doors):
     doors.inner.down = True
     with doors.running(APP) as runtime:
         doors.time.run()
@@ -175,7 +175,7 @@ def test_attempts_to_connect_begin_anew_when_the_app_starts_again(doors):
     assert doors.time.pauses == [5, 10, 5]
 
 
-def test_sources_may_start_later_than_their_app(doors):
+def test_sources_can_be_started_later_than_their_app(doors):
     runtime = doors.manager.create_siddhi_app_runtime(APP)
     with pytest.raises(NotRunningError):
         runtime.start_sources()
@@ -188,7 +188,7 @@ def test_sources_may_start_later_than_their_app(doors):
     runtime.shutdown()
 
 
-def test_it_is_paused_while_the_app_is_saved_and_restored(doors):
+def test_a_source_is_paused_during_snapshot_and_restore(doors):
     doors.manager.set_persistence_store(InMemoryPersistenceStore())
     with doors.running(APP) as runtime:
         doors.inner.state = {"offset": 7}
@@ -199,7 +199,7 @@ def test_it_is_paused_while_the_app_is_saved_and_restored(doors):
         assert doors.inner.calls[2:] == ["pause", "resume", "pause", "resume"]
 
 
-def test_a_source_that_can_not_take_its_state_leaves_the_app_as_it_was(doors):
+def test_a_source_that_cannot_restore_leaves_the_app_unchanged(doors):
     app = APP + " from S#window.length(3) select sum(v) as total insert into Out;"
     with doors.running(app) as runtime:
         totals = collect(runtime, "Out")
@@ -218,7 +218,7 @@ def test_a_source_that_can_not_take_its_state_leaves_the_app_as_it_was(doors):
         assert doors.inner.calls[-1] == "resume"
 
 
-def test_it_stays_paused_until_the_last_of_several_saves_is_done(doors):
+def test_a_source_stays_paused_until_the_last_of_several_snapshots(doors):
     app = APP
     with doors.running(app) as runtime:
         inside, go_on, snapshots = threading.Event(), threading.Event(), []
@@ -246,7 +246,7 @@ def test_it_stays_paused_until_the_last_of_several_saves_is_done(doors):
 
 
 @pytest.mark.parametrize("at", ["pause", "resume"])
-def test_a_source_that_can_not_be_paused_holds_up_no_other(doors, at):
+def test_a_source_that_cannot_be_paused_does_not_affect_others(doors, at):
     app = "@app:playback @source(type='inMemory', topic='other') @source(type='door') @source(type='inMemory', topic='third')"
     with doors.running(app + " define stream S (k string, v int);") as runtime:
         door = runtime.sources["S"][1]
@@ -261,7 +261,7 @@ def test_a_source_that_can_not_be_paused_holds_up_no_other(doors, at):
 IN_MEMORY = "@source(type='inMemory', topic='source-test') define stream S (k string, v int);"
 
 
-def test_a_paused_topic_holds_its_publisher():
+def test_a_paused_topic_blocks_its_publisher():
     with running(IN_MEMORY) as runtime:
         rows = collect(runtime, "S")
         (source,) = runtime.sources["S"]
@@ -276,7 +276,7 @@ def test_a_paused_topic_holds_its_publisher():
         assert rows == [("b", 2), ("a", 1)]
 
 
-def test_a_shutdown_lets_a_held_publisher_go():
+def test_a_shutdown_releases_a_blocked_publisher():
     with running(IN_MEMORY) as runtime:
         runtime.sources["S"][0].pause()
         publisher = threading.Thread(target=InMemoryBroker.publish, args=("source-test", ("a", 1)), daemon=True)
@@ -285,7 +285,7 @@ def test_a_shutdown_lets_a_held_publisher_go():
     assert not publisher.is_alive()
 
 
-def test_what_the_app_publishes_to_itself_passes_a_pause():
+def test_a_paused_source_receives_messages_of_its_own_app():
     app = f"{IN_MEMORY} @sink(type='inMemory', topic='source-test') define stream T (k string, v int);"
     with running(app) as runtime:
         rows = collect(runtime, "S")
@@ -294,14 +294,14 @@ def test_what_the_app_publishes_to_itself_passes_a_pause():
         assert rows == [("a", 1)]
 
 
-def test_a_source_without_topic_has_one_by_default():
+def test_a_source_without_topic_has_a_default_topic():
     with running("@source(type='inMemory') define stream S (v int);") as runtime:
         rows = collect(runtime, "S")
         InMemoryBroker.publish("input inMemory source", (1,))
     assert rows == [(1,)]
 
 
-def test_an_async_stream_may_have_a_source():
+def test_an_async_stream_can_have_a_source():
     app = "@async(buffer.size='16') @source(type='inMemory', topic='source-test') define stream S (v int);"
     with running(app) as runtime:
         rows = collect(runtime, "S")
@@ -310,7 +310,7 @@ def test_an_async_stream_may_have_a_source():
     assert rows == [(value,) for value in range(20)]
 
 
-def test_apps_that_publish_to_each_other_do_not_wait_for_each_other():
+def test_apps_that_publish_to_each_other_do_not_deadlock():
     def app(own: str, other: str) -> str:
         return (
             f"@source(type='inMemory', topic='{own}') define stream In (hops int);"
@@ -338,7 +338,7 @@ def test_apps_that_publish_to_each_other_do_not_wait_for_each_other():
     assert [len(rows) for rows in counts] == [4000, 4000]
 
 
-def test_a_source_that_its_user_paused_stays_paused_around_a_snapshot():
+def test_a_source_paused_by_its_user_stays_paused_after_a_snapshot():
     app = "@source(type='inMemory', topic='paused') define stream S (v int); from S select v insert into Out;"
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         (source,) = runtime.sources["S"]

@@ -1,4 +1,4 @@
-"""Stores of tables: their life, and what happens while one is away."""
+"""Stores of tables: lifecycle, and disconnected stores."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_store_is_created_with_the_app_and_connected_at_its_start(held):
     assert shelf.calls == ["init", "connect", "disconnect", "destroy"]
 
 
-def test_a_store_is_made_anew_when_the_app_starts_again(held):
+def test_a_store_is_created_again_when_the_app_starts_again(held):
     manager, shelf = held
     started = app(manager)
     started.send("I", ("a", 1))
@@ -88,7 +88,7 @@ def test_a_store_is_made_anew_when_the_app_starts_again(held):
     assert shelf.calls == lives
 
 
-def test_rows_outlive_the_app_and_are_in_no_snapshot(held):
+def test_rows_persist_in_the_store_and_are_in_no_snapshot(held):
     manager, _ = held
     first = app(manager)
     first.send("I", ("a", 1))
@@ -99,7 +99,7 @@ def test_rows_outlive_the_app_and_are_in_no_snapshot(held):
     assert app(manager).rows() == [("a", 1), ("b", 2)]
 
 
-def test_an_app_starts_while_its_store_is_away_and_connects_later(held, time):
+def test_an_app_can_start_before_its_store_is_connected(held, time):
     manager, shelf = held
     shelf.down = True
     started = app(manager)
@@ -113,7 +113,7 @@ def test_an_app_starts_while_its_store_is_away_and_connects_later(held, time):
     assert time.waits == []
 
 
-def test_users_of_an_unavailable_store_back_off_and_lose_nothing(held, time):
+def test_users_of_a_disconnected_store_wait_and_lose_nothing(held, time):
     manager, shelf = held
     started = app(manager)
     started.send("I", ("a", 1))
@@ -138,7 +138,7 @@ def test_users_of_an_unavailable_store_back_off_and_lose_nothing(held, time):
     assert started.errors == []
 
 
-def test_a_connection_that_breaks_is_tried_again_at_once(held, time):
+def test_a_lost_connection_is_retried_immediately(held, time):
     manager, shelf = held
     started = app(manager)
 
@@ -158,7 +158,7 @@ def test_a_connection_that_breaks_is_tried_again_at_once(held, time):
     assert time.waits == []
 
 
-def test_a_shutdown_ends_the_waiting_and_tells_of_what_was_not_done(held, time):
+def test_a_shutdown_ends_waiting_and_reports_changes_not_made(held, time):
     manager, shelf = held
     started = app(manager)
     shelf.down = True
@@ -169,7 +169,7 @@ def test_a_shutdown_ends_the_waiting_and_tells_of_what_was_not_done(held, time):
     assert "the shelf is away" in started.errors[0]
 
 
-def test_another_error_of_a_store_is_that_of_the_stream(held):
+def test_another_error_of_a_store_is_an_error_of_the_stream(held):
     manager, shelf = held
     started = app(manager)
     shelf.broken = OSError("disk full")
@@ -180,7 +180,7 @@ def test_another_error_of_a_store_is_that_of_the_stream(held):
     assert shelf.rows == [("b", 1)]
 
 
-def test_a_store_that_can_not_be_connected_at_all_stops_the_start(held):
+def test_a_store_that_cannot_be_connected_prevents_the_start(held):
     manager, shelf = held
     runtime = manager.create_siddhi_app_runtime(APP.format(options=""))
     shelf.broken = OSError("no such shelf")
@@ -189,7 +189,7 @@ def test_a_store_that_can_not_be_connected_at_all_stops_the_start(held):
     assert not runtime.is_running
 
 
-def test_on_error_store_keeps_changes_and_holds_nobody_up(held, time):
+def test_on_error_store_keeps_changes_and_blocks_no_sender(held, time):
     manager, shelf = held
     errors = InMemoryErrorStore()
     manager.set_error_store(errors)
@@ -225,7 +225,7 @@ def test_on_error_store_keeps_changes_and_holds_nobody_up(held, time):
 
 
 @pytest.mark.parametrize("cache", ["", ", @cache(size = '9')"])
-def test_changes_in_the_error_store_are_made_again(cache):
+def test_changes_in_the_error_store_can_be_replayed(cache):
     with shelf_manager() as (manager, shelf):
         errors = InMemoryErrorStore()
         manager.set_error_store(errors)
@@ -254,7 +254,7 @@ def test_changes_in_the_error_store_are_made_again(cache):
         assert sorted(shelf.rows) == [("b", 3), ("c", 3), ("n", 7)]
 
 
-def test_what_can_not_be_made_again_is_refused(held):
+def test_invalid_replays_are_refused(held):
     manager, shelf = held
     errors = InMemoryErrorStore()
     manager.set_error_store(errors)
@@ -271,13 +271,13 @@ def test_what_can_not_be_made_again_is_refused(held):
         started.runtime.replay_error_entry(entry)
 
 
-def test_an_error_store_that_is_missing_is_told_of_at_creation(held, caplog):
+def test_a_missing_error_store_is_reported_at_creation(held, caplog):
     with caplog.at_level(logging.ERROR, "siddhi"):
         app(held[0], ", on.error = 'STORE'")
     assert "table 'T': on.error = 'STORE' has no effect" in caplog.text
 
 
-def test_without_an_error_store_a_change_that_failed_is_told(held, time):
+def test_without_an_error_store_a_failed_change_is_reported(held, time):
     manager, shelf = held
     started = app(manager, ", on.error = 'STORE'")
     shelf.down = True
@@ -296,7 +296,7 @@ def test_without_an_error_store_a_change_that_failed_is_told(held, time):
         ("@store(type = 'shelf') @store(type = 'shelf')", "E206", ""),
     ],
 )
-def test_wrong_annotations_are_refused(held, annotation, code, message):
+def test_invalid_annotations_are_refused(held, annotation, code, message):
     manager, _ = held
     with pytest.raises(SiddhiAppError) as caught:
         manager.create_siddhi_app_runtime(f"{annotation} define table T (s string, v int);")
@@ -305,7 +305,7 @@ def test_wrong_annotations_are_refused(held, annotation, code, message):
     assert caught.value.line == 1
 
 
-def test_an_index_may_have_several_attributes(held):
+def test_an_index_can_have_several_attributes(held):
     manager, shelf = held
     manager.create_siddhi_app_runtime(
         "@store(type='shelf') @index('v', 's') @index('s') define table T (s string, v int);"
@@ -313,7 +313,7 @@ def test_an_index_may_have_several_attributes(held):
     assert shelf.context.indexes == ((1, 0), (0,))
 
 
-def test_a_change_that_a_store_can_not_make_is_refused(held):
+def test_a_change_that_a_store_does_not_support_is_refused(held):
     manager, _ = held
     with pytest.raises(SiddhiAppCreationError, match="does not support this change of table 'T'") as caught:
         manager.create_siddhi_app_runtime(
@@ -324,13 +324,13 @@ def test_a_change_that_a_store_can_not_make_is_refused(held):
     assert caught.value.line == 3
 
 
-def test_an_on_demand_change_that_a_store_can_not_make_is_refused(held):
+def test_an_unsupported_on_demand_change_is_refused(held):
     manager, _ = held
     with pytest.raises(OnDemandQueryCreationError, match="E327"):
         app(manager).ask("delete T on convert(T.v, 'string') == '1'")
 
 
-def test_rows_that_do_not_fit_are_refused(held):
+def test_invalid_rows_are_refused(held):
     manager, shelf = held
     started = app(manager)
     shelf.rows = [("a",)]
@@ -349,7 +349,7 @@ def test_a_class_without_the_methods_of_a_store_is_refused():
             pass
 
 
-def test_what_a_store_must_do_is_left_to_it():
+def test_the_base_class_of_stores_implements_no_method():
     table = RecordTable()
     for call in (
         lambda: table.init(None, None),
@@ -364,7 +364,7 @@ def test_what_a_store_must_do_is_left_to_it():
             call()
 
 
-def test_a_store_that_cannot_give_back_what_it_took_is_logged(held, caplog):
+def test_a_store_that_fails_to_release_resources_is_logged(held, caplog):
     manager, shelf = held
     started = app(manager)
 
@@ -377,7 +377,7 @@ def test_a_store_that_cannot_give_back_what_it_took_is_logged(held, caplog):
     assert "while destroying it" in caplog.text
 
 
-def test_other_threads_are_served_once_a_store_is_back(held, time):
+def test_waiting_threads_continue_when_a_store_is_connected_again(held, time):
     manager, shelf = held
     started = app(manager)
     shelf.down = True
@@ -397,7 +397,7 @@ def test_other_threads_are_served_once_a_store_is_back(held, time):
     assert sorted(shelf.rows) == [("a", 1), ("b", 1), ("c", 1), ("d", 1)]
 
 
-def test_an_error_while_a_store_compiles_is_that_of_the_query():
+def test_a_compile_error_of_a_store_is_an_error_of_the_query():
     with shelf_manager() as (manager, shelf):
         app = App(manager, "@store(type = 'shelf') define table T (s string);")
 

@@ -1,4 +1,4 @@
-"""Caches of stores: what is kept, what makes room, what is read anew."""
+"""Caches of stores: cached rows, eviction, and refresh."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cache(policy: str, size: int = 2, **times: int | None) -> tuple[RowCache, li
 
 
 @pytest.mark.parametrize(("policy", "left"), [("FIFO", "bc"), ("LRU", "ac"), ("LFU", "ac")])
-def test_which_row_makes_room(policy, left):
+def test_eviction_policies(policy, left):
     rows, _ = cache(policy)
     rows.put("a", (1,))
     rows.put("b", (2,))
@@ -31,7 +31,7 @@ def test_which_row_makes_room(policy, left):
     assert len(rows) == 2
 
 
-def test_of_rows_used_alike_the_oldest_makes_room():
+def test_of_equal_rows_the_oldest_is_evicted():
     rows, _ = cache("LFU", 3)
     for key in "abc":
         rows.put(key, (key,))
@@ -41,7 +41,7 @@ def test_of_rows_used_alike_the_oldest_makes_room():
     assert [key for key in "abcde" if rows.get(key)] == ["b", "c", "e"]
 
 
-def test_rows_grow_old():
+def test_rows_expire():
     rows, clock = cache("FIFO", 10, retention_ms=100)
     rows.put("a", (1,))
     clock[0] = 99
@@ -51,7 +51,7 @@ def test_rows_grow_old():
     assert len(rows) == 0
 
 
-def test_rows_that_nobody_asks_for_are_purged():
+def test_unused_rows_are_purged():
     rows, clock = cache("LRU", 10, retention_ms=100, purge_ms=50)
     rows.put("a", (1,))
     clock[0] = 150
@@ -64,7 +64,7 @@ def test_rows_that_nobody_asks_for_are_purged():
     st.integers(1, 4),
     st.lists(st.tuples(st.sampled_from(["get", "put", "drop"]), st.integers(0, 6))),
 )
-def test_what_it_gives_was_put_and_it_is_never_too_full(policy, size, steps):
+def test_cached_rows_were_added_and_the_size_is_limited(policy, size, steps):
     rows = RowCache(size, policy, None, None, lambda: 0)
     last: dict[int, tuple] = {}
     for number, (step, key) in enumerate(steps):
@@ -117,14 +117,14 @@ def crowd(app: App) -> None:
         app.runtime.input_handler("I").send(row, timestamp=1)
 
 
-def test_a_row_is_read_once(app):
+def test_a_row_is_read_from_the_store_once(app):
     crowd(app)
     assert [asked(app, "J", ("a", 0)), asked(app, "J", ("a", 0)), asked(app, "J", ("a", 5))] == [1, 0, 0]
     assert app.out == [("a", 1), ("a", 1)]
     assert [asked(app, "J", ("y", 0)), asked(app, "J", ("y", 0))] == [1, 1]
 
 
-def test_a_row_that_is_added_is_kept(app):
+def test_an_inserted_row_is_cached(app):
     crowd(app)
     assert asked(app, "J", ("x3", 0)) == 0
     app.runtime.input_handler("I").send(("a", 9), timestamp=1)
@@ -132,7 +132,7 @@ def test_a_row_that_is_added_is_kept(app):
     assert app.out == [("x3", 1), ("a", 1)]
 
 
-def test_what_changes_is_read_anew(app):
+def test_changed_rows_are_read_again(app):
     crowd(app)
     assert [asked(app, "J", ("a", 0)), asked(app, "J", ("b", 0))] == [1, 1]
     for change, value in ((("a", 5), 5), (("a", 50), 50), (("z", 100), 7)):
@@ -150,7 +150,7 @@ def test_what_changes_is_read_anew(app):
     assert app.out == [("a", 3), ("a", 4)]
 
 
-def test_rows_are_read_anew_after_a_while(app):
+def test_rows_are_read_again_after_they_expire(app):
     crowd(app)
     assert asked(app, "J", ("a", 0), 10) == 1
     app.shelf.rows = [("a", 2), *app.shelf.rows[:3]]
@@ -192,7 +192,7 @@ def finds(app: App) -> int:
     return app.shelf.calls.count("find")
 
 
-def test_a_store_that_fits_is_read_once_when_it_is_connected(whole):
+def test_a_small_store_is_read_once_when_it_is_connected(whole):
     app = whole("", "'s'", ("a", 1), ("b", 2))
     assert finds(app) == 1
     app.runtime.input_handler("J").send(("x", 1), timestamp=1)
@@ -202,7 +202,7 @@ def test_a_store_that_fits_is_read_once_when_it_is_connected(whole):
     assert finds(app) == 1
 
 
-def test_what_changes_there_changes_here(whole):
+def test_changes_are_applied_to_a_complete_cache(whole):
     app = whole("", "'s'", ("a", 1), ("b", 2))
     for stream, row in (("I", ("c", 3)), ("I", ("a", 9)), ("C", ("a", 5)), ("C", ("b", -4))):
         app.runtime.input_handler(stream).send(row, timestamp=1)
@@ -214,7 +214,7 @@ def test_what_changes_there_changes_here(whole):
     assert "dropped" in app.errors[0]
 
 
-def test_a_store_that_has_grown_too_large_is_asked(whole):
+def test_a_store_that_outgrew_the_cache_is_queried(whole):
     app = whole("", "'s'", ("a", 1), ("b", 2))
     app.runtime.input_handler("I").send_events([Event(1, (f"k{i}", i)) for i in range(3)])
     before = finds(app)
@@ -226,7 +226,7 @@ def test_a_store_that_has_grown_too_large_is_asked(whole):
     assert finds(app) == before + 2
 
 
-def test_whether_it_fits_again_is_looked_after(whole):
+def test_a_smaller_store_is_cached_again(whole):
     app = whole("", "'s'", *[(f"k{i}", i) for i in range(5)])
     app.shelf.rows = [("a", 1)]
     for at, asks in ((9_000, 2), (10_000, 2), (10_001, 0)):
@@ -237,7 +237,7 @@ def test_whether_it_fits_again_is_looked_after(whole):
     assert app.out == [("a", 1)] * 3
 
 
-def test_rows_that_others_change_are_seen_when_they_are_old(whole):
+def test_rows_changed_by_others_are_visible_after_they_expire(whole):
     app = whole(", retention.period = '1 min', purge.interval = '1 sec'", "'s'", ("a", 1))
     app.shelf.rows = [("b", 2)]
     app.runtime.input_handler("J").send(("x", 0), timestamp=999)
@@ -245,7 +245,7 @@ def test_rows_that_others_change_are_seen_when_they_are_old(whole):
     assert app.out == [("a", 1), ("b", 2)]
 
 
-def test_where_the_store_refuses_what_fits_here_all_is_read_anew(whole):
+def test_if_the_store_refuses_a_change_all_rows_are_read_again(whole):
     app = whole("", "'s'", ("a", 1))
     app.shelf.rows.append(("b", 2))
     app.runtime.input_handler("I").send(("b", 7), timestamp=1)
@@ -253,7 +253,7 @@ def test_where_the_store_refuses_what_fits_here_all_is_read_anew(whole):
     assert len(app.errors) == 1
 
 
-def test_where_a_change_fails_all_is_read_anew(whole):
+def test_if_a_change_fails_all_rows_are_read_again(whole):
     app = whole("", "'s'", ("a", 1))
     app.shelf.broken = ValueError("moths")
     app.runtime.input_handler("I").send(("b", 7), timestamp=1)
@@ -262,14 +262,14 @@ def test_where_a_change_fails_all_is_read_anew(whole):
     assert "moths" in app.errors[0]
 
 
-def test_keys_of_several_attributes_that_change_are_read_anew(whole):
+def test_changed_rows_with_composite_keys_are_read_again(whole):
     app = whole("", "'s', 'v'", ("a", 1), ("b", 2))
     app.runtime.input_handler("C").send(("b", -4), timestamp=1)
     assert app.rows() == [("a", 1), ("b", -4)]
     assert app.ask("from T on s == 'b' and v == -4 select s") == [("b",)]
 
 
-def test_a_table_without_keys_is_in_memory_as_long_as_it_fits(whole):
+def test_a_table_without_keys_is_cached_while_it_fits(whole):
     app = whole(", retention.period = '1 sec'", "", ("a", 1), ("a", 1))
     for stream, row in (("I", ("a", 3)), ("C", ("a", 5)), ("C", ("a", -4))):
         app.runtime.input_handler(stream).send(row, timestamp=1)
@@ -289,7 +289,7 @@ def test_a_table_without_keys_is_in_memory_as_long_as_it_fits(whole):
     assert finds(app) == before
 
 
-def test_of_a_store_without_keys_that_others_empty_nothing_is_left(whole):
+def test_a_store_without_keys_that_others_emptied_is_empty(whole):
     app = whole(", retention.period = '1 sec'", "", ("a", 1), ("b", 2))
     app.shelf.rows = []
     app.runtime.input_handler("J").send(("x", 0), timestamp=1000)
@@ -297,7 +297,7 @@ def test_of_a_store_without_keys_that_others_empty_nothing_is_left(whole):
     assert app.rows() == []
 
 
-def test_a_store_that_is_away_at_the_start_is_read_later():
+def test_a_store_disconnected_at_the_start_is_read_later():
     time = StoppedTime()
     with shelf_manager(retries=time) as (manager, shelf):
         shelf.rows, shelf.down = [("a", 1)], True
@@ -323,7 +323,7 @@ def test_a_store_that_is_away_at_the_start_is_read_later():
         ("@cache(size = '9', purge.interval = '-1') | @primaryKey('s')", "invalid duration"),
     ],
 )
-def test_wrong_caches_are_refused(annotations, message):
+def test_invalid_caches_are_refused(annotations, message):
     store, _, keys = annotations.partition("|")
     with shelf_manager() as (manager, _), pytest.raises(SiddhiAppError, match=message) as caught:
         manager.create_siddhi_app_runtime(f"@store(type = 'shelf', {store}) {keys} define table T (s string);")

@@ -1,4 +1,4 @@
-"""``update or insert`` of many events with a store that has no way of its own: a call that fails is made again, not those before."""
+"""``update or insert`` of chunks in stores without such a method: only failed calls are repeated."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_every_event_changes_the_table_once_whichever_call_fails(held, kept, err
     assert started.errors == []
 
 
-def test_the_error_store_gets_what_is_not_done(held, kept):
+def test_the_error_store_gets_the_remaining_changes(held, kept):
     manager, shelf = held
     started = filled(manager, ", on.error = 'STORE'")
     Fails(shelf, "update", 2, ConnectionUnavailableError)
@@ -96,7 +96,7 @@ def test_the_error_store_gets_what_is_not_done(held, kept):
     assert shelf.rows == [("a", 101), ("b", 100)]
 
 
-def test_an_event_that_can_not_be_done_is_told_of_alone(held):
+def test_an_event_that_fails_is_reported_alone(held):
     manager, shelf = held
     started = filled(manager)
     Fails(shelf, "update", 2, OSError, times=2)
@@ -105,7 +105,7 @@ def test_an_event_that_can_not_be_done_is_told_of_alone(held):
     assert started.errors == ["gone for a moment"]
 
 
-def test_a_shutdown_tells_of_those_that_were_not_done(held, time):
+def test_a_shutdown_reports_the_remaining_changes(held, time):
     manager, shelf = held
     started = filled(manager)
     Fails(shelf, "update", 2, ConnectionUnavailableError, times=99)
@@ -115,7 +115,7 @@ def test_a_shutdown_tells_of_those_that_were_not_done(held, time):
     assert started.errors == ["gone for a moment"]
 
 
-def test_a_failing_chunk_goes_to_onerror_and_earlier_changes_are_kept(held):
+def test_a_failed_chunk_is_handled_by_onerror_and_earlier_changes_stay(held):
     manager, shelf = held
     started = filled(manager, before="@OnError(action = 'STREAM')")
     lost = []
@@ -126,7 +126,7 @@ def test_a_failing_chunk_goes_to_onerror_and_earlier_changes_are_kept(held):
     assert shelf.rows == [("a", 101), ("b", 100)]
 
 
-def test_a_store_with_a_method_of_its_own_is_given_the_whole_chunk(held):
+def test_a_store_with_its_own_method_gets_the_whole_chunk(held):
     manager, shelf = held
     given = []
 
@@ -142,7 +142,7 @@ def test_a_store_with_a_method_of_its_own_is_given_the_whole_chunk(held):
     assert given == [CHUNK]
 
 
-def test_steps_go_on_where_they_failed():
+def test_steps_continue_after_the_failed_one():
     class Lists:
         def __init__(self) -> None:
             self.rows, self.left = ["a"], 1

@@ -1,4 +1,4 @@
-"""What fails while events are processed goes to the stream's ``@OnError``, else to the app's handler."""
+"""Failed events are handled by the stream's ``@OnError``, or by the app's handler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCRIPT = FAILING.replace("{ if v", "{\nv = data[0]\nif v")
 QUERY = "@info(name = 'q') from S#window.length(2) select f(v) as v, sum(v) as total insert into Out;"
 
 
-def test_by_default_the_failure_is_logged_and_later_events_flow(caplog):
+def test_by_default_a_failure_is_logged_and_later_events_are_processed(caplog):
     with caplog.at_level(logging.ERROR, "siddhi"), running(f"@app:name('A') {SCRIPT} {STREAM} {QUERY}") as runtime:
         rows = collect(runtime, "Out")
         for value in (1, 13, 2):
@@ -29,7 +29,7 @@ def test_by_default_the_failure_is_logged_and_later_events_flow(caplog):
     assert "Event(1000, (v=13))" in message
 
 
-def test_a_handler_gets_exception_origin_and_events():
+def test_a_handler_gets_exception_stream_and_events():
     with running(f"{SCRIPT} {STREAM} {QUERY}") as runtime:
         failures = []
         runtime.handle_exception_with(lambda *failure: failures.append(failure))
@@ -75,7 +75,7 @@ def test_a_query_can_read_a_fault_stream():
         assert rows == [(13,)]
 
 
-def test_every_way_of_sending_reaches_the_fault_stream(faulty):
+def test_all_forms_of_sending_reach_the_fault_stream(faulty):
     rows = collect(faulty, "!S")
     handler = faulty.input_handler("S")
     handler.send_batch({"v": [1, 13, 2, 13]})
@@ -84,7 +84,7 @@ def test_every_way_of_sending_reaches_the_fault_stream(faulty):
     assert [row[0] for row in rows[2:]] == [3, 13], "a chunk fails as a whole"
 
 
-def test_a_failing_row_of_a_batch_leaves_the_others_alone():
+def test_a_failing_row_of_a_batch_does_not_affect_the_others():
     with running(f"{SCRIPT} {STREAM} {QUERY}") as runtime:
         failures = []
         runtime.handle_exception_with(lambda error, origin, events: failures.extend(event.data for event in events))
@@ -95,7 +95,7 @@ def test_a_failing_row_of_a_batch_leaves_the_others_alone():
         assert failures == [(13,), (13,)]
 
 
-def test_a_failing_timer_is_handled_and_time_goes_on():
+def test_a_failing_timer_is_handled_and_the_clock_continues():
     app = f"@app:playback {SCRIPT} {STREAM} @info(name = 'q') from S#window.timeBatch(1 sec) select f(v) as v insert into Out;"
     with running(app) as runtime:
         failures = []
@@ -121,7 +121,7 @@ def stored():
         yield runtime, store
 
 
-def test_what_failed_is_stored_however_it_was_sent(stored):
+def test_failed_events_are_stored_in_all_forms_of_sending(stored):
     runtime, store = stored
     handler = runtime.input_handler("S")
     handler.send((13,), 1000)
@@ -160,7 +160,7 @@ def test_without_error_store_failures_are_logged(caplog):
 
 
 @pytest.mark.parametrize("action", ["stream", "store"])
-def test_a_handler_is_told_before_anything_else_happens(action):
+def test_a_handler_is_called_before_other_handling(action):
     manager = SiddhiManager()
     manager.set_error_store(InMemoryErrorStore())
     with running(STORING.replace("'store'", f"'{action}'"), manager=manager) as runtime:
@@ -173,7 +173,7 @@ def test_a_handler_is_told_before_anything_else_happens(action):
     assert told[1:] == (["fault stream"] if action == "stream" else [])
 
 
-def test_an_async_stream_stores_what_failed():
+def test_an_async_stream_stores_failed_events():
     manager = SiddhiManager()
     store = InMemoryErrorStore()
     manager.set_error_store(store)
@@ -203,7 +203,7 @@ def test_repeated_failures_are_logged_rarely_but_all_reach_the_handler(caplog):
     assert line == "app 'A', S: LimitExceededError: 2,990 in all, of which the last 942 are not shown"
 
 
-def test_failures_of_another_kind_are_said_at_once(caplog):
+def test_other_kinds_of_failures_are_logged_immediately(caplog):
     app = """@app:name('A') define function f[python] return int { return 10 // data[0] };
     define stream S (v int); define stream T (v int);
     from S select f(v) as v insert into O; from T select f(v) as v insert into P;"""

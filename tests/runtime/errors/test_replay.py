@@ -1,4 +1,4 @@
-"""What is in the error store is done again by ``replay_error_entry``."""
+"""Entries of the error store are replayed by ``replay_error_entry``."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_events_are_sent_into_their_stream_again(bench):
     assert bench.errors.count() == 2, "they stay until they are discarded"
 
 
-def test_into_an_async_stream_they_go_past_its_buffer(bench):
+def test_replayed_events_bypass_the_buffer_of_an_async_stream(bench):
     runtime = bench.start(f"@async {STORING} {QUERY}")
     rows = collect(runtime, "Out")
     runtime.replay_error_entry(failed_entry(Event(1000, (1, 0.5))))
@@ -91,7 +91,7 @@ def test_into_an_async_stream_they_go_past_its_buffer(bench):
 
 @pytest.mark.parametrize("values", [(13, 0.1), (13, math.nan), (13, None), (13, 7)])
 @pytest.mark.parametrize("settings", ["@OnError(action = 'store')", "@async @OnError(action = 'store')", ""])
-def test_what_fails_again_is_raised_and_not_saved_once_more(bench, settings, values):
+def test_a_replay_that_fails_is_raised_and_not_stored_again(bench, settings, values):
     entry = failed_entry(Event(1000, values))
     runtime = bench.start(f"{settings} {STREAM} {QUERY}")
     told = []
@@ -106,7 +106,7 @@ def test_what_fails_again_is_raised_and_not_saved_once_more(bench, settings, val
     assert len(told) == 1, "failures of others are handled as ever"
 
 
-def test_events_may_be_put_right(bench):
+def test_replayed_events_can_be_corrected(bench):
     runtime = bench.start(f"{STORING} {QUERY}")
     rows = collect(runtime, "Out")
     runtime.input_handler("S").send((13, 0.5), 1000)
@@ -116,7 +116,7 @@ def test_events_may_be_put_right(bench):
         runtime.replay_error_entry(replace(bench.entry, events=(Event(1000, (7,)),)))
 
 
-def test_in_playback_late_events_leave_the_clock_where_it_is(bench):
+def test_in_playback_replayed_late_events_do_not_move_the_clock(bench):
     runtime = bench.start(
         f"@app:playback {STORING} from S select luck(v) as v, currentTimeMillis() as now insert into Out;"
     )
@@ -133,7 +133,7 @@ def test_in_playback_late_events_leave_the_clock_where_it_is(bench):
     ]
 
 
-def test_what_fails_further_on_is_a_failure_of_its_own(bench):
+def test_a_later_failure_of_a_replay_is_a_new_entry(bench):
     runtime = bench.start(
         f"{STORING} @OnError(action = 'store') define stream M (v int, x float);"
         "from S select * insert into M; from M select luck(v) as v insert into Out;"
@@ -142,7 +142,7 @@ def test_what_fails_further_on_is_a_failure_of_its_own(bench):
     assert (bench.entry.name, bench.entry.events[0].data) == ("M", (13, 0.5))
 
 
-def test_other_events_that_fail_in_the_stream_are_handled_as_ever(bench):
+def test_other_failing_events_are_handled_as_before(bench):
     runtime = bench.start(f"{STORING} from S[v == 1] select 13 as v, x insert into S; {QUERY}")
     rows = collect(runtime, "Out")
     runtime.replay_error_entry(failed_entry(Event(1000, (1, 0.5))))
@@ -167,7 +167,7 @@ def sunk(bench):
     return runtime, bench.entry
 
 
-def test_a_payload_is_published_by_its_sink_again(bench, sunk):
+def test_a_payload_is_published_again_by_its_sink(bench, sunk):
     runtime, entry = sunk
     assert entry.connector == 1
     bench.doors.outer.down = False
@@ -178,7 +178,7 @@ def test_a_payload_is_published_by_its_sink_again(bench, sunk):
     assert bench.errors.count() == 1
 
 
-def test_a_payload_that_was_not_kept_is_made_anew(bench, sunk):
+def test_a_missing_payload_is_created_again(bench, sunk):
     runtime, entry = sunk
     bench.doors.outer.down = False
     bench.doors.time.run()
@@ -189,7 +189,7 @@ def test_a_payload_that_was_not_kept_is_made_anew(bench, sunk):
     assert bench.doors.outer.payloads == [("a", Event(1000, ("a", 1))), ("a", list(events))] * 2
 
 
-def test_what_is_not_published_again_is_raised_and_not_saved_once_more(bench, sunk):
+def test_a_payload_that_fails_again_is_raised_and_not_stored_again(bench, sunk):
     runtime, entry = sunk
     with pytest.raises(ConnectionUnavailableError, match="is not connected"):
         runtime.replay_error_entry(entry)
@@ -233,7 +233,7 @@ def test_a_payload_is_mapped_again_with_its_transport_properties(bench, mapped):
     assert bench.errors.count() == 1
 
 
-def test_what_cannot_be_mapped_again_is_raised_and_not_saved_once_more(bench, mapped, caplog):
+def test_a_mapping_that_fails_again_is_raised_and_not_stored_again(bench, mapped, caplog):
     runtime, entry = mapped
     caplog.clear()
     with pytest.raises(Exception, match="text"):
@@ -246,7 +246,7 @@ def test_what_cannot_be_mapped_again_is_raised_and_not_saved_once_more(bench, ma
     assert caplog.text == ""
 
 
-def test_an_event_that_was_mapped_and_fails_then_is_an_entry_of_the_stream(bench, mapped):
+def test_a_mapped_event_that_fails_is_an_entry_of_the_stream(bench, mapped):
     runtime, entry = mapped
     runtime.replay_error_entry(entry, payload=(None, 13))
     assert [found.occurrence for found in bench.entries] == [
@@ -289,7 +289,7 @@ TABLE = ErrorOccurrence.STORE_ON_TABLE_ADD
         ({"occurrence": TABLE}, None, "entry 3 can't be replayed: app 'A' has no table"),
     ],
 )
-def test_what_can_not_be_done_again_is_refused(bench, changes, payload, said):
+def test_invalid_replays_are_refused(bench, changes, payload, said):
     runtime = bench.start(
         f"@source(type = 'door') @sink(type = 'door') {STORING} define window W (v int) length(2); from S select v insert into W;"
     )
@@ -300,7 +300,7 @@ def test_what_can_not_be_done_again_is_refused(bench, changes, payload, said):
 
 
 @pytest.mark.parametrize("changes", [{}, {"occurrence": SINK}, {"occurrence": SOURCE, "payload": "text"}])
-def test_an_app_that_does_not_run_does_nothing_again(bench, changes):
+def test_an_app_that_is_not_running_replays_nothing(bench, changes):
     runtime = bench.start(f"@source(type = 'door') @sink(type = 'door') {STORING}")
     runtime.shutdown()
     with pytest.raises(NotRunningError, match="Siddhi app 'A' is not running"):

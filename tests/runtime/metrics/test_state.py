@@ -1,4 +1,4 @@
-"""Statistics of keys, values and rows held, and of what limits refused and dropped."""
+"""Statistics of keys, values and rows, and of refused and dropped ones."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_state_is_counted_by_element(runtime: SiddhiAppRuntime) -> None:
     assert dict(runtime.statistics.state) == EXPECTED
 
 
-def test_keys_that_are_idle_for_their_ttl_are_not_counted(runtime: SiddhiAppRuntime) -> None:
+def test_keys_idle_for_longer_than_their_ttl_are_not_counted(runtime: SiddhiAppRuntime) -> None:
     runtime.input_handler("S").send(("x", 0), timestamp=100)
     assert runtime.statistics.state["Queries", "bound", "keys"] == StateStatistics(1, 2, refused=2, purged=2)
 
@@ -74,7 +74,7 @@ def test_purged_keys_of_a_partition_are_counted(manager: SiddhiManager) -> None:
     assert runtime.statistics.state["Partitions", "P", "keys"] == StateStatistics(1, purged=2)
 
 
-def test_metrics_tell_what_is_held_and_what_limits_did(runtime: SiddhiAppRuntime) -> None:
+def test_metrics_include_state_and_limits(runtime: SiddhiAppRuntime) -> None:
     prefix = "io.siddhi.SiddhiApps.held.Siddhi"
     assert runtime.statistics.metrics("*.bound.keys*, *.T.rows*, *.free.keys*, *.pattern.partial*") == {
         f"{prefix}.Queries.bound.keys": 2,
@@ -90,7 +90,7 @@ def test_metrics_tell_what_is_held_and_what_limits_did(runtime: SiddhiAppRuntime
     }
 
 
-def test_prometheus_is_told(manager: SiddhiManager, runtime: SiddhiAppRuntime) -> None:
+def test_metrics_are_exported_to_prometheus(manager: SiddhiManager, runtime: SiddhiAppRuntime) -> None:
     prometheus_client = pytest.importorskip("prometheus_client")
     from siddhi.runtime.prometheus import SiddhiCollector
 

@@ -50,14 +50,14 @@ def send(runtime: SiddhiAppRuntime, n: int = 6) -> None:
         runtime.input_handler("S").send(("ab"[i % 2], i))
 
 
-def test_nothing_is_measured_by_default(runtime: SiddhiAppRuntime) -> None:
+def test_statistics_are_off_by_default(runtime: SiddhiAppRuntime) -> None:
     send(runtime)
     read = runtime.statistics
     assert read.level is StatisticsLevel.OFF
     assert (dict(read.streams), dict(read.queries), dict(read.memory), read.metrics()) == ({}, {}, {}, {})
 
 
-def test_basic_counts_events_and_takes_times(runtime: SiddhiAppRuntime) -> None:
+def test_basic_counts_events_and_measures_times(runtime: SiddhiAppRuntime) -> None:
     runtime.enable_statistics("basic")
     send(runtime)
     read = runtime.statistics
@@ -84,7 +84,7 @@ def test_basic_counts_events_and_takes_times(runtime: SiddhiAppRuntime) -> None:
     assert dict(read.memory) == {}
 
 
-def test_detail_tells_the_size_of_states(runtime: SiddhiAppRuntime) -> None:
+def test_detail_measures_state_size(runtime: SiddhiAppRuntime) -> None:
     runtime.enable_statistics(StatisticsLevel.DETAIL)
     before = runtime.statistics.memory
     send(runtime)
@@ -93,7 +93,7 @@ def test_detail_tells_the_size_of_states(runtime: SiddhiAppRuntime) -> None:
         assert after[owner] > before[owner]
 
 
-def test_a_state_that_takes_long_to_measure_is_measured_seldom(runtime: SiddhiAppRuntime) -> None:
+def test_large_state_is_measured_rarely(runtime: SiddhiAppRuntime) -> None:
     now = 0.0
     each = 0.2  # seconds that measuring takes, by a clock that only moves then
 
@@ -132,7 +132,7 @@ def test_only_state_with_objects_that_cannot_be_saved_has_no_size(manager: Siddh
         assert [name for _, name in runtime.statistics.memory] == ["numbers"]
 
 
-def test_the_time_of_queries_behind_a_query_is_their_own(runtime: SiddhiAppRuntime) -> None:
+def test_the_time_of_later_queries_is_not_included(runtime: SiddhiAppRuntime) -> None:
     inside = 0.0
 
     def work(events: object) -> None:
@@ -153,7 +153,7 @@ def test_the_time_of_queries_behind_a_query_is_their_own(runtime: SiddhiAppRunti
     assert sum(query.seconds for query in queries.values()) <= whole
 
 
-def test_switching_on_starts_from_zero_and_changing_the_detail_does_not(runtime: SiddhiAppRuntime) -> None:
+def test_enabling_starts_at_zero_and_a_change_of_detail_does_not(runtime: SiddhiAppRuntime) -> None:
     runtime.enable_statistics("BASIC")
     send(runtime)
     runtime.enable_statistics("DETAIL")
@@ -251,7 +251,7 @@ REFUSING = """
 """
 
 
-def test_tables_tell_how_much_they_refused(manager: SiddhiManager) -> None:
+def test_refused_rows_of_tables_are_counted(manager: SiddhiManager) -> None:
     runtime = manager.create_siddhi_app_runtime(REFUSING)
     runtime.start()
     runtime.input_handler("S").send(("a", 1))
@@ -267,7 +267,7 @@ def test_tables_tell_how_much_they_refused(manager: SiddhiManager) -> None:
     assert dict(runtime.statistics.tables) == {}
 
 
-def test_prometheus_is_told_what_tables_refused(manager: SiddhiManager) -> None:
+def test_refused_rows_of_tables_are_exported_to_prometheus(manager: SiddhiManager) -> None:
     prometheus_client = pytest.importorskip("prometheus_client")
     from siddhi.runtime.prometheus import SiddhiCollector
 
@@ -312,7 +312,7 @@ def test_an_unknown_reporter_is_refused(manager: SiddhiManager) -> None:
         manager.create_siddhi_app_runtime("@app:statistics(reporter='paper') define stream S (v int);")
 
 
-def test_metrics_have_full_names_and_may_be_chosen(runtime: SiddhiAppRuntime) -> None:
+def test_metrics_have_full_names_and_can_be_selected(runtime: SiddhiAppRuntime) -> None:
     runtime.enable_statistics("DETAIL")
     send(runtime)
     metrics = runtime.statistics.metrics()
@@ -389,7 +389,7 @@ def test_sources_and_sinks_are_counted(manager: SiddhiManager) -> None:
         assert "io.siddhi.SiddhiApps.connected.Siddhi.Sources.S.throughput" in found.metrics()
 
 
-def test_prometheus_is_told_of_connectors(manager: SiddhiManager) -> None:
+def test_connectors_are_exported_to_prometheus(manager: SiddhiManager) -> None:
     prometheus_client = pytest.importorskip("prometheus_client")
     from siddhi.runtime.prometheus import SiddhiCollector
 

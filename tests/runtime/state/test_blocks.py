@@ -1,4 +1,4 @@
-"""Snapshots in pieces."""
+"""Snapshots in blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stored(kept: dict[bytes, bytes], pieces: dict[bytes, bytes | None]) -> dict[
     return {name: piece for name, piece in kept.items() if pieces.get(name, b"") is not None}
 
 
-def test_a_small_state_is_one_piece() -> None:
+def test_a_small_state_is_one_block() -> None:
     with running(APP) as first, running(APP) as second:
         first.input_handler("S").send((1, 2.0), 10)
         pieces = first.snapshot_pieces()
@@ -39,7 +39,7 @@ def test_a_small_state_is_one_piece() -> None:
         assert totals == [(1, 5.0)]
 
 
-def test_of_a_large_state_only_what_changed_is_given_again() -> None:
+def test_only_changed_blocks_of_a_large_state_are_returned() -> None:
     with running(APP) as first, running(APP) as second:
         fill(first)
         whole = first.snapshot_pieces()
@@ -57,7 +57,7 @@ def test_of_a_large_state_only_what_changed_is_given_again() -> None:
         assert second.snapshot_pieces(dirty_only=True).keys() == {b""}
 
 
-def test_pieces_that_are_needed_no_more_are_named() -> None:
+def test_unused_blocks_are_named() -> None:
     with running(APP) as runtime:
         empty = runtime.snapshot()
         fill(runtime)
@@ -72,7 +72,7 @@ def broken(pieces: dict[bytes, bytes], name: bytes, piece: bytes | None) -> dict
     return {key: value for key, value in (pieces | {name: piece or b""}).items() if key != name or piece is not None}
 
 
-def test_what_is_missing_or_damaged_is_named_and_changes_nothing() -> None:
+def test_a_missing_or_damaged_block_is_named_and_changes_nothing() -> None:
     with running(APP) as runtime:
         fill(runtime)
         before = runtime.snapshot()

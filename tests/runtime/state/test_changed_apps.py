@@ -1,4 +1,4 @@
-"""A state fits apps that say the same of what holds it; what differs is said."""
+"""State can be restored in apps with equal elements; differences are named in the error."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SNAPSHOT = taken()
         ),
     ],
 )
-def test_an_element_that_changed_is_named_with_what_differs(old, new, said):
+def test_a_changed_element_is_named_with_the_difference(old, new, said):
     assert old in APP
     with running(APP.replace(old, new, 1)) as runtime:
         before = runtime.snapshot()
@@ -73,7 +73,7 @@ def test_an_element_that_changed_is_named_with_what_differs(old, new, said):
         APP + "@info(name = 'more') from S[v > 1] select v insert into More;",
     ],
 )
-def test_what_concerns_no_state_may_change(changed):
+def test_changes_without_effect_on_state_are_allowed(changed):
     with running(changed) as runtime:
         sums = collect(runtime, "Sums")
         runtime.restore(SNAPSHOT)
@@ -81,7 +81,7 @@ def test_what_concerns_no_state_may_change(changed):
         assert sums == [("a", 13)]
 
 
-def test_a_new_element_begins_empty_and_keeps_its_timers():
+def test_a_new_element_starts_empty_and_keeps_its_timers():
     more = APP + "@info(name = 'new') from S#window.time(1 sec) select v insert expired events into Gone;"
     with running(more) as runtime:
         gone = collect(runtime, "Gone")
@@ -91,7 +91,7 @@ def test_a_new_element_begins_empty_and_keeps_its_timers():
         assert gone == [(10,)]
 
 
-def test_state_of_what_is_gone_is_left_behind_with_a_warning(caplog):
+def test_state_of_a_removed_element_is_dropped_with_a_warning(caplog):
     less = APP.replace(
         "@info(name = 'pattern') from every a=S -> b=S[v > a.v] select b.v as v insert into Rises;\n", ""
     )
@@ -112,7 +112,7 @@ def test_a_snapshot_of_another_app_is_refused():
         runtime.restore(foreign)
 
 
-def test_queries_without_names_are_told_to_have_some():
+def test_queries_without_names_get_a_hint_to_name_them():
     app = "define stream S (k string, v int); from S#window.length(2) select k insert into O;"
     snapshot = taken(app)
     with (
@@ -124,7 +124,7 @@ def test_queries_without_names_are_told_to_have_some():
         runtime.restore(snapshot)
 
 
-def test_an_app_of_very_long_expressions_has_a_snapshot_too():
+def test_an_app_of_very_long_expressions_has_a_snapshot():
     app = f"define stream S (k string, v int); from S#window.length(2)[v > {' + '.join(['1'] * 5000)}] select k insert into O;"
     snapshot = taken(app)
     with running(app) as runtime:
@@ -156,7 +156,7 @@ def test_queries_of_a_partition_need_no_name_if_earlier_queries_change():
 
 
 @pytest.mark.parametrize(("first", "second"), [("same", "same"), ("query 2", None), ("a/b", "b/a"), ("1", "2")])
-def test_names_with_a_meaning_of_their_own_keep_states_apart(first, second):
+def test_reserved_names_keep_states_separate(first, second):
     second = "" if second is None else f"@info(name = '{second}') "
     app = f"""@app:playback define stream S (k string, v int);
     @info(name = 'a/b/{first}') from S select k, count() as n insert into Out;
@@ -189,7 +189,7 @@ INSIDE = SCRIPTED.replace("@info(name = 'q')", "partition with (k of S) begin").
 
 
 @pytest.mark.parametrize("app", [SCRIPTED, IN_A_TEXT, INSIDE])
-def test_a_script_function_that_is_called_is_part_of_what_is_said(app):
+def test_a_called_script_function_is_compared(app):
     snapshot = taken(app)
     with (
         running(app.replace("data[0] * 2", "data[0] * 3")) as runtime,
@@ -224,7 +224,7 @@ end;
         ),
     ],
 )
-def test_queries_without_state_may_change_inside_a_partition(old, new):
+def test_queries_without_state_can_be_changed_inside_a_partition(old, new):
     snapshot, changed = taken(PARTITION), PARTITION.replace(old, new)
     with running(changed) as runtime:
         rows = collect(runtime, "Out")
@@ -247,7 +247,7 @@ def test_queries_without_state_may_change_inside_a_partition(old, new):
         ("length(2)", "length(3)", r"length\(3\)"),
     ],
 )
-def test_queries_with_state_may_not_change_inside_a_partition(old, new, said):
+def test_queries_with_state_cannot_be_changed_inside_a_partition(old, new, said):
     with (
         running(PARTITION.replace(old, new)) as runtime,
         pytest.raises(CannotRestoreStateError, match=f"partition 'partition_0' has changed (.|\n)*{said}"),
@@ -262,7 +262,7 @@ PURGE = "@purge(enable = 'true', interval = '{interval}', idle.period = '{idle}'
 
 @pytest.mark.parametrize("before", ["", PURGE.format(interval="1 hour", idle="1 hour")])
 @pytest.mark.parametrize("now", ["", PURGE.format(interval="1 sec", idle="2 sec")])
-def test_when_keys_are_purged_may_change(before, now):
+def test_the_purging_of_keys_can_be_changed(before, now):
     app = PARTITION.replace("partition", "{}partition")
     snapshot = taken(app.format(before))
     with running(app.format(now)) as runtime:
@@ -294,7 +294,7 @@ AGGREGATION_PURGES = [
 
 @pytest.mark.parametrize("before", AGGREGATION_PURGES)
 @pytest.mark.parametrize("now", AGGREGATION_PURGES)
-def test_when_rows_of_an_aggregation_are_purged_may_change(before, now):
+def test_the_purging_of_an_aggregation_can_be_changed(before, now):
     snapshot = taken(AGGREGATION.format(before))
     with running(AGGREGATION.format(now)) as runtime:
         runtime.restore(snapshot)
@@ -303,7 +303,7 @@ def test_when_rows_of_an_aggregation_are_purged_may_change(before, now):
         assert sorted(row.data for row in rows) == [("a", 12), ("b", 1)]
 
 
-def test_the_time_zone_may_change_for_buckets_that_start_equally_in_all():
+def test_the_time_zone_can_be_changed_if_all_buckets_start_equally():
     zone = "@app:aggTimeZone('Asia/Colombo') "
     hours = AGGREGATION.format("").replace("min", "hour")
     for before, now in ((hours, zone + hours), (zone + hours, hours)):
@@ -327,7 +327,7 @@ def test_the_time_zone_may_change_for_buckets_that_start_equally_in_all():
 # --- queries without names
 
 
-def test_a_query_without_name_that_is_not_found_is_told_to_have_one(caplog):
+def test_a_missing_query_without_name_gets_a_hint_to_name_it(caplog):
     app = "@app:playback define stream S (k string, v int); from S#window.length(2) select k insert into O;"
     named = "@info(name = 'n') from S select count() as c insert into C;"
     front = app.replace("from S#", "from S select v insert into P; from S#")

@@ -1,4 +1,4 @@
-"""States saved in increments: every revision can be restored, and saves only what is new."""
+"""Incremental snapshots: every revision can be restored, and an increment has only new state."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def managed(store: PersistenceStore) -> SiddhiManager:
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 1 << 30), data=st.data())
-def test_every_revision_comes_back(seed: int, data: st.DataObject) -> None:
+def test_every_revision_can_be_restored(seed: int, data: st.DataObject) -> None:
     saved: dict[str, bytes] = {}
     whole: dict[str, bytes] = {}
     increments = Increments()
@@ -58,7 +58,7 @@ def test_every_revision_comes_back(seed: int, data: st.DataObject) -> None:
         assert assemble(saved[revision], saved.__getitem__) == snapshot
 
 
-def test_an_increment_holds_only_what_is_new() -> None:
+def test_an_increment_contains_only_new_state() -> None:
     store = InMemoryPersistenceStore()
     with running(APP, manager=managed(store)) as runtime:
         send(runtime, 0, 6000)
@@ -73,7 +73,7 @@ def test_an_increment_holds_only_what_is_new() -> None:
             assert runtime.snapshot() == state
 
 
-def test_the_last_increment_is_restored_by_another_app(tmp_path: Path) -> None:
+def test_the_last_increment_can_be_restored_by_another_app(tmp_path: Path) -> None:
     with running(APP, manager=managed(FileSystemPersistenceStore(tmp_path))) as runtime:
         for number in range(4):
             send(runtime, 500 * number, 500)
@@ -90,7 +90,7 @@ def bases(store: InMemoryPersistenceStore) -> list[bool]:
     return [not store.load("A", revision).startswith(b"\x89SIDINC") for revision in store.revisions("A")]
 
 
-def test_a_base_is_saved_at_first_and_after_whatever_breaks_the_chain() -> None:
+def test_a_base_is_saved_first_and_after_the_chain_is_broken() -> None:
     store = InMemoryPersistenceStore()
     with running(APP, manager=managed(store)) as runtime:
         send(runtime, 0, 6000)
@@ -105,14 +105,14 @@ def test_a_base_is_saved_at_first_and_after_whatever_breaks_the_chain() -> None:
         assert bases(store) == [True]
 
 
-def test_a_base_follows_many_increments() -> None:
+def test_a_base_is_saved_after_many_increments() -> None:
     increments = Increments()
     content = random.Random(1).randbytes(50_000)
     found = [increments.reduce(content, str(number))[1] for number in range(MOST_INCREMENTS + 3)]
     assert found == [None, *["0"] * MOST_INCREMENTS, None, str(MOST_INCREMENTS + 1)]
 
 
-def test_a_base_is_saved_where_increments_come_to_more() -> None:
+def test_a_base_is_saved_if_increments_get_larger() -> None:
     increments = Increments()
     content = random.Random(1).randbytes(100_000)
     found = []
@@ -143,7 +143,7 @@ def test_after_a_failed_save_a_base_is_saved() -> None:
         assert bases(store) == [True, True]
 
 
-def test_a_damaged_increment_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_increment_is_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with running(APP, manager=managed(FileSystemPersistenceStore(tmp_path))) as runtime:
         states = {}
         for number in range(4):
@@ -184,14 +184,14 @@ def increment(revisions: int = 1, places: int = 1, names: bytes = b"0", rest: by
         (increment(version=9), "format version 9"),
     ],
 )
-def test_an_increment_that_is_none_is_refused(saved: bytes, why: str) -> None:
+def test_an_invalid_increment_is_refused(saved: bytes, why: str) -> None:
     store = InMemoryPersistenceStore()
     store.save("A", "0", b"12345")
     with pytest.raises(CannotRestoreStateError, match=why):
         assemble(saved, lambda revision: store.load("A", revision))
 
 
-def test_what_another_process_deleted_is_not_built_upon(tmp_path) -> None:
+def test_revisions_deleted_by_another_process_are_not_extended(tmp_path) -> None:
     app = "@app:name('A') @app:playback define stream S (v int); from S#window.length(5000) select max(v) as v insert into Out;"
     runtimes = []
     for _ in range(2):
@@ -216,7 +216,7 @@ def test_what_another_process_deleted_is_not_built_upon(tmp_path) -> None:
         assert one.restore_last_revision() is not None
 
 
-def test_what_is_no_store_is_refused_at_once() -> None:
+def test_an_invalid_store_is_refused_immediately() -> None:
     manager = SiddhiManager()
     for nothing in ("state", InMemoryPersistenceStore):
         with pytest.raises(TypeError, match="is not a persistence store"):
@@ -225,7 +225,7 @@ def test_what_is_no_store_is_refused_at_once() -> None:
             manager.set_incremental_persistence_store(nothing)
 
 
-def test_a_store_of_one_s_own_may_hand_its_arguments_on() -> None:
+def test_a_custom_store_can_forward_its_arguments() -> None:
     class Counted(InMemoryPersistenceStore):
         def save(self, *arguments, **named):
             super().save(*arguments, **named)
@@ -233,7 +233,7 @@ def test_a_store_of_one_s_own_may_hand_its_arguments_on() -> None:
     SiddhiManager().set_incremental_persistence_store(Counted())
 
 
-def test_an_app_saves_in_one_way_only() -> None:
+def test_an_app_has_one_mode_of_saving() -> None:
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     with pytest.raises(ValueError, match="set that to None first"):

@@ -1,4 +1,4 @@
-"""Names that a store can't keep are refused when the app is created, or the store given to the manager."""
+"""Names that a store cannot keep are refused when the app is created or the store is set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ APP = "-- an app\n@app:name('{}') define stream S (v int);"
 
 @pytest.mark.parametrize(("name", "why"), [(LONG, "needs 300 bytes"), ("\ud800", "surrogate")])
 @pytest.mark.parametrize("incremental", [False, True])
-def test_a_name_that_no_file_can_have_is_refused_with_its_place(tmp_path, name, why, incremental):
+def test_an_invalid_file_name_is_refused_with_its_location(tmp_path, name, why, incremental):
     manager = SiddhiManager()
     store = FileSystemPersistenceStore(tmp_path)
     (manager.set_incremental_persistence_store if incremental else manager.set_persistence_store)(store)
@@ -38,7 +38,7 @@ def test_a_store_that_cannot_save_an_existing_app_name_is_rejected(tmp_path):
     assert set(manager.persist()) == set()
 
 
-def test_a_name_that_no_row_can_have_is_refused_with_its_place(tmp_path):
+def test_a_name_invalid_in_a_database_is_refused_with_its_location(tmp_path):
     pytest.importorskip("sqlalchemy")
     from siddhi.persistence import RdbmsErrorStore, RdbmsPersistenceStore
 
@@ -68,7 +68,7 @@ def test_an_error_store_that_cannot_save_an_existing_app_name_is_rejected(tmp_pa
     manager.set_error_store(None)
 
 
-def test_what_a_store_keeps_under_any_name_is_created():
+def test_an_app_is_created_if_the_store_accepts_any_name():
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     manager.set_error_store(InMemoryErrorStore())

@@ -1,4 +1,4 @@
-"""Saving again and again. The time between is not waited for."""
+"""Periodic snapshots; the tests do not wait for the interval."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Pause:
         return False
 
 
-def test_every_running_app_is_saved_each_time():
+def test_every_running_app_is_saved_in_each_interval():
     manager = SiddhiManager()
     store = InMemoryPersistenceStore()
     manager.set_persistence_store(store)
@@ -45,7 +45,7 @@ def test_every_running_app_is_saved_each_time():
     manager.shutdown()
 
 
-def test_what_fails_is_logged_and_tried_again(caplog):
+def test_a_failure_is_logged_and_retried(caplog):
     class Failing(InMemoryPersistenceStore):
         def save(self, app, revision, snapshot, *, base=None):
             raise OSError("disk full")
@@ -60,7 +60,7 @@ def test_what_fails_is_logged_and_tried_again(caplog):
     assert "disk full" in caplog.text
 
 
-def test_the_manager_begins_and_ends_it():
+def test_the_manager_starts_and_stops_it():
     manager = SiddhiManager()
     with pytest.raises(NoPersistenceStoreError, match="no persistence store"):
         manager.persist_every(1000)
@@ -85,7 +85,7 @@ def test_the_manager_begins_and_ends_it():
     assert threads() == 0
 
 
-def test_it_can_be_ended_by_a_callback():
+def test_a_callback_can_stop_it():
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     with running(APP.format(name="A"), manager=manager) as runtime:

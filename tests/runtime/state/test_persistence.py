@@ -1,4 +1,4 @@
-"""Snapshots and revisions of an app; what does not fit is refused and changes nothing."""
+"""Snapshots and revisions of an app; an invalid snapshot is refused and changes nothing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def outputs(runtime):
     return {stream: collect(runtime, stream) for stream in STREAMS}
 
 
-def test_an_app_goes_on_from_its_last_revision_after_a_restart():
+def test_an_app_continues_from_its_last_revision_after_a_restart():
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     with running(APP, manager=manager) as runtime:
@@ -63,7 +63,7 @@ def test_an_app_goes_on_from_its_last_revision_after_a_restart():
     assert parts["Lengths"][:3] == whole["Lengths"][:3]
 
 
-def test_revisions_are_kept_in_order_and_can_be_chosen():
+def test_revisions_are_ordered_and_can_be_selected():
     manager = SiddhiManager()
     store = InMemoryPersistenceStore()
     manager.set_persistence_store(store)
@@ -97,7 +97,7 @@ def test_revisions_on_disk_are_found_by_another_manager(tmp_path):
     assert rows == [("a", 2, 2)]
 
 
-def test_without_a_store_there_is_nowhere_to_save():
+def test_persist_without_a_store_is_an_error():
     with running(APP) as runtime:
         for act in (
             runtime.persist,
@@ -109,7 +109,7 @@ def test_without_a_store_there_is_nowhere_to_save():
                 act()
 
 
-def test_an_app_without_a_name_is_told_that_its_state_will_not_be_found(caplog):
+def test_an_app_without_a_name_is_warned_that_its_state_is_not_found(caplog):
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     with running("define stream S (v int); from S select v insert into O;", manager=manager) as runtime:
@@ -121,7 +121,7 @@ def test_an_app_without_a_name_is_told_that_its_state_will_not_be_found(caplog):
     assert caplog.text.count("has a random name") == 1
 
 
-def test_restoring_drops_what_came_after_the_snapshot():
+def test_a_restore_discards_later_state():
     with running(APP) as runtime:
         send(runtime, EVENTS[:2])
         snapshot = runtime.snapshot()
@@ -142,7 +142,7 @@ def refused(runtime, data):
     "window", ["time(1 sec)", "delay(1 sec)", "session(1 sec)", "cron('* * * * * ?')", "timeLength(1 sec, 1)"]
 )
 @pytest.mark.parametrize("timers", ["jump", "exact"])
-def test_keys_due_at_the_same_time_keep_their_order_after_a_restore(window, timers):
+def test_timers_of_keys_due_together_keep_their_order_after_a_restore(window, timers):
     app = f"""@app:name('A') @app:playback(timers='{timers}') define stream S (k string);
     partition with (k of S) begin from S#window.{window} select k insert all events into Out; end;"""
     manager = SiddhiManager()
@@ -194,7 +194,7 @@ def test_layout_and_comments_of_an_app_do_not_matter():
         runtime.restore(snapshot)
 
 
-def test_what_is_no_snapshot_is_refused():
+def test_an_invalid_snapshot_is_refused():
     with running(APP) as runtime:
         send(runtime, EVENTS)
         snapshot = runtime.snapshot()
@@ -203,7 +203,7 @@ def test_what_is_no_snapshot_is_refused():
 
 
 @given(position=st.integers(0), byte=st.integers(1, 255), cut=st.integers(0))
-def test_a_damaged_snapshot_is_refused_or_read_but_never_half(position, byte, cut):
+def test_a_damaged_snapshot_is_refused_or_restored_completely(position, byte, cut):
     # Sealed anew, so that damage is met by the readers of the steps and not by the checksum.
     with running(APP) as runtime:
         send(runtime, EVENTS[:4])
@@ -246,7 +246,7 @@ LATER = [*EVENTS[4:], (1_700_000_000_000, "a", 1)]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("byte", [0x20, 0xFF])
-def test_damage_at_any_place_leaves_an_app_that_works(kind, byte):
+def test_a_damaged_snapshot_never_breaks_the_app(kind, byte):
     app = KINDS[kind]
     with running(app) as runtime:
         send(runtime, EVENTS[:4])
@@ -286,7 +286,7 @@ def test_a_snapshot_rejects_an_object_that_cannot_be_saved_by_its_name():
         assert rows == [({"a": [1, None, {2.5}]},), (("x", b"y"),)]
 
 
-def test_keys_due_at_one_instant_go_in_the_same_order_after_a_restore():
+def test_keys_due_together_fire_in_the_same_order_after_a_restore():
     app = """@app:name('A') @app:playback define stream S (k string, v int);
         partition with (k of S) begin from S#window.time(1 sec) select k, v insert expired events into Gone; end;"""
     first, later = [(1000, "a", 1), (3000, "b", 2), (3000, "a", 3)], [(5000, "c", 4)]
@@ -302,7 +302,7 @@ def test_keys_due_at_one_instant_go_in_the_same_order_after_a_restore():
     assert uninterrupted[-2:] == rows == [("a", 3), ("b", 2)]
 
 
-def test_keys_are_purged_when_they_would_have_been():
+def test_keys_are_purged_at_their_time():
     app = """@app:name('A') @app:playback define stream S (k string, v int);
         @purge(enable = 'true', interval = '10 sec', idle.period = '1 sec')
         partition with (k of S) begin from S select k, sum(v) as total insert into Totals; end;"""
@@ -318,7 +318,7 @@ def test_keys_are_purged_when_they_would_have_been():
 
 
 @pytest.mark.parametrize("query", ["select k, v", "select k, count() as v", "select sum(v) as v"])
-def test_a_long_silence_costs_a_batch_window_nothing(query):
+def test_a_long_gap_takes_no_time_in_a_batch_window(query):
     app = f"@app:name('A') @app:playback define stream S (k string, v int); from S#window.timeBatch(1) {query} insert into O;"
     with running(app) as runtime:
         rows = collect(runtime, "O")
@@ -327,7 +327,7 @@ def test_a_long_silence_costs_a_batch_window_nothing(query):
         assert runtime.next_due == 1_700_000_000_000_001
 
 
-def test_streams_of_one_type_report_their_own_names_of_objects():
+def test_errors_of_objects_name_the_right_stream_of_one_type():
     app = """define stream First (a object); define stream Second (b object);
     from Second select b as c output last every 2 events insert into Third;"""
     with running(app) as runtime:
@@ -338,7 +338,7 @@ def test_streams_of_one_type_report_their_own_names_of_objects():
 
 @pytest.mark.parametrize("act", ["persist", "restore_last_revision", "clear_all_revisions"])
 @pytest.mark.parametrize("incremental", [False, True])
-def test_an_unreadable_folder_of_revisions_is_an_error_not_an_empty_start(tmp_path, act, incremental):
+def test_an_unreadable_folder_of_revisions_is_an_error(tmp_path, act, incremental):
     folder = tmp_path / "state"
     manager = SiddhiManager()
     store = FileSystemPersistenceStore(folder)
@@ -381,7 +381,7 @@ def test_the_previous_revision_is_restored_if_the_newest_is_lost(tmp_path, monke
 
 
 @pytest.mark.parametrize("harm", ["newest", "all"])
-def test_the_revision_before_is_restored_where_a_page_of_sqlite_is_damaged(tmp_path, caplog, harm):
+def test_the_previous_revision_is_restored_if_a_page_of_sqlite_is_damaged(tmp_path, caplog, harm):
     pytest.importorskip("sqlalchemy")
     from siddhi.persistence import RdbmsPersistenceStore
 
@@ -425,7 +425,7 @@ LATEST = 1 << 62
 
 
 @pytest.mark.parametrize("kind", TICKING)
-def test_what_is_saved_can_be_restored_up_to_the_latest_time_there_is(kind):
+def test_snapshots_can_be_restored_up_to_the_latest_time(kind):
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     with running(f"@app:name('A') @app:playback define stream S (v int); {TICKING[kind]}", manager=manager) as runtime:
@@ -453,7 +453,7 @@ def test_a_failed_restore_saves_nothing_and_deletes_no_revision(tmp_path, increm
         assert store.revisions("A") == [good]
 
 
-def test_a_revision_that_none_can_be_newer_than_is_named():
+def test_a_revision_with_the_last_possible_number_is_named():
     manager, store = SiddhiManager(), InMemoryPersistenceStore()
     manager.set_persistence_store(store)
     with running(APP, manager=manager) as runtime:

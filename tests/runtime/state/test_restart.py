@@ -1,4 +1,4 @@
-"""Starting an app again after a shutdown: what it held is gone, what users attached to it stays."""
+"""Restart of an app: its state is reset, and what users attached stays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def create(app: str = SUMS) -> SiddhiAppRuntime:
         ("define trigger G at 'start'; from G select 1 as a insert into Out;", [(1,)]),
     ],
 )  # fmt: skip
-def test_it_begins_anew(body, first):
+def test_a_restarted_app_has_no_earlier_state(body, first):
     runtime = create(f"@app:playback define stream S (k string, v int); {body}")
     lives = []
     for _ in range(3):
@@ -59,7 +59,7 @@ def test_it_begins_anew(body, first):
         assert lives[2] == first
 
 
-def test_scripts_begin_anew():
+def test_scripts_are_reset():
     script = "global n\n n = globals().get('n', 0) + data[0]\n return n"
     runtime = create(
         f"@app:playback define stream S (v int); define function f[python] return int {{\n {script}\n}};"
@@ -73,7 +73,7 @@ def test_scripts_begin_anew():
     assert rows == [(1,), (2,)] * 2
 
 
-def test_the_clock_of_playback_begins_anew():
+def test_the_playback_clock_is_reset():
     runtime = create()
     times = collect_events(runtime, "Out")
     for _ in range(2):
@@ -84,7 +84,7 @@ def test_the_clock_of_playback_begins_anew():
     assert [event.timestamp for chunk in times for event in chunk] == [5000, 5000]
 
 
-def test_no_timer_of_before_fires():
+def test_earlier_timers_do_not_fire():
     runtime = create(
         "@app:playback define stream S (v int); from S#window.time(1 sec) select v insert all events into Out;"
     )
@@ -97,7 +97,7 @@ def test_no_timer_of_before_fires():
     assert rows == [(1,)]
 
 
-def test_timers_by_the_system_s_clock_run_again():
+def test_timers_of_the_system_clock_run_again():
     runtime = create("define stream S (v int); from S#window.time(1) select v insert expired events into Gone;")
     gone = threading.Semaphore(0)
     runtime.add_callback("Gone", lambda events: gone.release())
@@ -107,7 +107,7 @@ def test_timers_by_the_system_s_clock_run_again():
             assert gone.acquire(timeout=20)
 
 
-def test_what_is_left_behind_is_given_back():
+def test_earlier_state_is_released():
     runtime = create()
     collect(runtime, "Out")
     runtime.collect("Out")
@@ -125,7 +125,7 @@ def test_what_is_left_behind_is_given_back():
 # --- what stays
 
 
-def test_callbacks_input_handlers_and_collectors_stay():
+def test_callbacks_input_handlers_and_collectors_are_kept():
     runtime = create()
     handler = runtime.input_handler("S")
     order: list[str] = []
@@ -154,7 +154,7 @@ def test_callbacks_input_handlers_and_collectors_stay():
     assert len(drained["S"]) == 8
 
 
-def test_callbacks_come_and_go_between_two_lives():
+def test_callbacks_can_be_added_and_removed_between_runs():
     runtime = create()
     kept, gone = [], []
     runtime.add_callback("Out", gone.append)
@@ -172,7 +172,7 @@ def test_callbacks_come_and_go_between_two_lives():
         runtime.remove_callback(kept.append)
 
 
-def test_the_handler_of_exceptions_stays():
+def test_the_exception_handler_is_kept():
     runtime = create()
     failures = []
     runtime.handle_exception_with(lambda error, origin, events: failures.append(str(error)))
@@ -196,7 +196,7 @@ def test_without_a_handler_failures_are_logged_again(caplog):
     assert caplog.text.count("ZeroDivisionError: ") == 4  # each with its traceback
 
 
-def test_statistics_go_on_from_zero_at_their_level():
+def test_statistics_start_from_zero_at_their_level():
     runtime = create()
     runtime.enable_statistics("DETAIL")
     for _ in range(2):
@@ -210,7 +210,7 @@ def test_statistics_go_on_from_zero_at_their_level():
         assert runtime.statistics.streams["Out"].events == 1  # still to be read
 
 
-def test_the_clock_that_was_asked_for_stays():
+def test_the_selected_clock_is_kept():
     runtime = create("define stream S (v int); from S#window.time(1 sec) select v insert expired events into Gone;")
     chunks = collect_events(runtime, "Gone")
     runtime.enable_playback(timers="exact")
@@ -221,7 +221,7 @@ def test_the_clock_that_was_asked_for_stays():
     assert [event.timestamp for chunk in chunks for event in chunk] == [2000, 2000]
 
 
-def test_the_heartbeat_beats_again():
+def test_the_heartbeat_starts_again():
     beaten = threading.Semaphore(0)
     runtime = create(
         "@app:playback(idle.time = '1 millisec', increment = '1 sec') define stream S (v int);"
@@ -234,7 +234,7 @@ def test_the_heartbeat_beats_again():
             assert beaten.acquire(timeout=20)
 
 
-def test_name_plan_and_definitions_stay():
+def test_name_plan_and_definitions_are_kept():
     runtime = create("define stream S (v int); from S select v insert into Out;")
     before = runtime.name, runtime.plan, runtime.stream_definitions
     with runtime:
@@ -243,7 +243,7 @@ def test_name_plan_and_definitions_stay():
         assert (runtime.name, runtime.plan, runtime.stream_definitions) == before
 
 
-def test_sources_and_sinks_connect_again():
+def test_sources_and_sinks_are_connected_again():
     runtime = create(
         "@source(type = 'inMemory', topic = 'restart.in') define stream S (v int);"
         "@sink(type = 'inMemory', topic = 'restart.out') define stream Out (total long);"
@@ -266,7 +266,7 @@ def test_sources_and_sinks_connect_again():
 # --- what was saved
 
 
-def test_a_saved_state_is_restored_before_or_after_the_start():
+def test_a_saved_state_can_be_restored_before_or_after_the_start():
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     runtime = manager.create_siddhi_app_runtime(SUMS)
@@ -291,7 +291,7 @@ def test_a_saved_state_is_restored_before_or_after_the_start():
     assert rows == [("a", 1), ("b", 11), ("c", 3), ("d", 3), ("e", 5)]
 
 
-def test_a_session_goes_on_in_the_next_life():
+def test_a_restored_session_continues_in_the_next_run():
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     runtime = manager.create_siddhi_app_runtime(
@@ -314,7 +314,7 @@ def test_a_session_goes_on_in_the_next_life():
     runtime.shutdown()
 
 
-def test_named_windows_go_on_in_the_next_life():
+def test_restored_named_windows_continue_in_the_next_run():
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())
     runtime = manager.create_siddhi_app_runtime(
@@ -340,7 +340,7 @@ def test_named_windows_go_on_in_the_next_life():
     assert rows == [("IBM", 700), ("WSO2", 1450), ("WSO2", 2050)]
 
 
-def test_the_last_state_can_be_taken_after_the_shutdown():
+def test_the_last_state_can_be_saved_after_the_shutdown():
     runtime = create()
     rows = collect(runtime, "Out")
     with runtime:
@@ -352,7 +352,7 @@ def test_the_last_state_can_be_taken_after_the_shutdown():
     assert rows == [("a", 1), ("a", 3)]
 
 
-def test_a_restore_that_is_refused_leaves_an_app_that_starts():
+def test_a_refused_restore_leaves_an_app_that_can_start():
     runtime = create()
     with runtime:
         pass
@@ -365,7 +365,7 @@ def test_a_restore_that_is_refused_leaves_an_app_that_starts():
 
 
 @pytest.mark.parametrize("incremental", [True, False])
-def test_revisions_go_on(incremental):
+def test_revisions_continue(incremental):
     manager = SiddhiManager()
     store = InMemoryPersistenceStore()
     (manager.set_incremental_persistence_store if incremental else manager.set_persistence_store)(store)
@@ -387,7 +387,7 @@ def test_revisions_go_on(incremental):
 # --- when it can be started
 
 
-def test_events_are_refused_between_two_lives():
+def test_events_are_refused_between_runs():
     runtime = create()
     handler = runtime.input_handler("S")
     runtime.start()
@@ -414,7 +414,7 @@ def test_an_app_that_never_ran_can_be_shut_down_and_started():
         assert runtime.is_running
 
 
-def test_its_sources_may_be_started_later():
+def test_its_sources_can_be_started_later():
     runtime = create()
     with runtime:
         pass
@@ -426,7 +426,7 @@ def test_its_sources_may_be_started_later():
     runtime.shutdown()
 
 
-def test_it_does_not_start_under_an_event_that_is_still_at_work():
+def test_it_cannot_be_started_during_an_event():
     runtime = create()
     refused = []
 
@@ -448,7 +448,7 @@ def test_it_does_not_start_under_an_event_that_is_still_at_work():
     assert rows == [("a", 1)]
 
 
-def test_it_does_not_start_before_it_is_shut_down():
+def test_it_cannot_be_started_before_a_shutdown():
     runtime = create(
         "define stream S (v int); @sink(type = 'inMemory', topic = 'restart.early') define stream Out (v int);"
     )
@@ -466,7 +466,7 @@ def test_it_does_not_start_before_it_is_shut_down():
         assert runtime.is_running
 
 
-def test_another_thread_waits_until_the_event_at_work_is_done():
+def test_another_thread_waits_for_the_current_event_to_end():
     runtime = create()
     steps: list[object] = []
     starter = threading.Thread(target=lambda: (runtime.start(), steps.append("started")))
@@ -497,7 +497,7 @@ def _is_awaited(thread: threading.Thread) -> bool:
     return frame is not None and frame.f_code.co_name == "_rebuild_if_closed"
 
 
-def test_a_send_that_waited_meanwhile_goes_into_the_app_as_it_is_then():
+def test_a_waiting_send_uses_the_restarted_app():
     runtime = create()
     handler = runtime.input_handler("S")
     rows = collect(runtime, "Out")
@@ -526,7 +526,7 @@ def test_a_send_that_waited_meanwhile_goes_into_the_app_as_it_is_then():
     runtime.shutdown()
 
 
-def test_senders_in_many_threads_survive_many_lives():
+def test_senders_of_several_threads_work_across_restarts():
     runtime = create("define stream S (v int); from S select v insert into Out;")
     handler = runtime.input_handler("S")
     rows = collect(runtime, "Out")

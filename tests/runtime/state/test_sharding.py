@@ -1,4 +1,4 @@
-"""What is said to one engine of several holds for it, and for the next start as far as it is said to."""
+"""Settings of one engine of several apply to it, and where permanent to its next start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from Fill insert into T;
 end;"""
 
 
-def test_keys_that_are_not_wanted_begin_anew() -> None:
+def test_keys_of_other_shards_start_empty() -> None:
     runtime = SiddhiManager().create_siddhi_app_runtime(APP)
     found: list[tuple[object, ...]] = []
     runtime.add_callback("Out", lambda events: found.extend(event.data for event in events))
@@ -34,7 +34,7 @@ def test_keys_that_are_not_wanted_begin_anew() -> None:
     assert found[-2:] == [("a", 3), ("b", 1)]
 
 
-def test_what_is_left_out_is_in_no_snapshot_after_a_new_start_too() -> None:
+def test_excluded_elements_are_in_no_snapshot_also_after_a_restart() -> None:
     runtime = SiddhiManager().create_siddhi_app_runtime(APP)
     runtime.sharding.leave_out("table 'T'")
     for _ in range(2):
@@ -45,7 +45,7 @@ def test_what_is_left_out_is_in_no_snapshot_after_a_new_start_too() -> None:
             assert len(runtime.snapshot()) == len(empty)
 
 
-def test_a_seed_gives_the_same_uuids_again() -> None:
+def test_a_seed_gives_the_same_uuids() -> None:
     app = "define stream S (v int); from S select UUID() as id insert into Out;"
     runtime = SiddhiManager().create_siddhi_app_runtime(app)
     found: list[object] = []

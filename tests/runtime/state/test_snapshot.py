@@ -69,6 +69,6 @@ def try_each_number(app):
 
 @pytest.mark.skipif(not STATM.exists(), reason="needs to know how much memory it has taken")
 @pytest.mark.parametrize("kind", QUERIES)
-def test_a_number_from_a_snapshot_is_checked_against_what_was_read(kind):
+def test_numbers_of_a_snapshot_are_checked_against_its_data(kind):
     # In a process of its own: what is not checked may be read or written outside of all memory.
     assert in_child(lambda: try_each_number(HEAD + QUERIES[kind])) == 0

@@ -1,4 +1,4 @@
-"""Chunks of several events that update or insert into a table with a key: changes first, what is new in the end."""
+"""Chunks that update or insert into a table with a key: changes are made first, then insertions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def app(request: pytest.FixtureRequest, manager: SiddhiManager) -> App:
     return App(manager, STREAMS + KEYED.format(more=request.param) + QUERIES)
 
 
-def test_two_events_that_bring_one_row_are_refused_as_that_row(app: App) -> None:
+def test_two_events_with_one_new_row_are_reported_as_that_row(app: App) -> None:
     app.send("I", ("y", 5))
     app.send_chunk("C", ("c", 9), ("c", 5), ("d", 1))
     assert app.rows() == [("y", 5), ("d", 1)]
@@ -37,14 +37,14 @@ def test_two_events_that_bring_one_row_are_refused_as_that_row(app: App) -> None
     ]
 
 
-def test_a_key_that_a_later_event_gives_up_is_free(app: App) -> None:
+def test_a_key_released_by_a_later_event_is_free(app: App) -> None:
     app.send("I", ("z", 1))
     app.send_chunk("C", ("q", 1), ("z", 2))
     assert app.rows() == [("z", 2), ("q", 1)]
     assert app.errors == []
 
 
-def test_a_single_event_is_as_a_chunk_of_one(app: App) -> None:
+def test_a_single_event_equals_a_chunk_of_one(app: App) -> None:
     app.send("I", ("z", 1))
     app.send("C", ("q", 1), ("q", 3), ("q", 4), ("z", 4))
     app.send_chunk("C", ("n", 9))
@@ -52,7 +52,7 @@ def test_a_single_event_is_as_a_chunk_of_one(app: App) -> None:
     assert len(app.errors) == 2
 
 
-def test_what_is_told_of_a_refused_change_may_send_into_the_query_itself(app: App) -> None:
+def test_the_handler_of_a_refused_change_can_send_into_the_query(app: App) -> None:
     app.send("I", ("y", 5), ("z", 1))
     seen: list[str] = []
 
@@ -77,7 +77,7 @@ def test_what_is_told_of_a_refused_change_may_send_into_the_query_itself(app: Ap
     assert len(seen) == 1
 
 
-def test_what_is_told_of_a_refused_row_may_send_into_the_query_itself(app: App) -> None:
+def test_the_handler_of_a_refused_row_can_send_into_the_query(app: App) -> None:
     app.send("I", ("y", 5))
     seen: list[str] = []
 
@@ -91,7 +91,7 @@ def test_what_is_told_of_a_refused_row_may_send_into_the_query_itself(app: App) 
     assert len(seen) == 1
 
 
-def test_where_an_event_fails_those_before_are_done_and_nothing_is_left(manager: SiddhiManager) -> None:
+def test_if_an_event_fails_earlier_changes_stay_and_nothing_leaks(manager: SiddhiManager) -> None:
     app = App(
         manager,
         STREAMS
@@ -117,7 +117,7 @@ def test_where_an_event_fails_those_before_are_done_and_nothing_is_left(manager:
     assert live_events() == alive + 3
 
 
-def test_a_condition_that_sends_into_its_query_fails_and_the_app_goes_on(manager: SiddhiManager) -> None:
+def test_a_condition_that_sends_into_its_query_fails_and_the_app_continues(manager: SiddhiManager) -> None:
     running: list[SiddhiAppRuntime] = []
 
     @function("again", args=(AttributeType.STRING,), returns=AttributeType.STRING)
@@ -143,7 +143,7 @@ def test_a_condition_that_sends_into_its_query_fails_and_the_app_goes_on(manager
     assert app.errors == []
 
 
-def test_what_others_see_of_a_chunk_is_as_it_came(manager: SiddhiManager) -> None:
+def test_other_receivers_get_the_chunk_unchanged(manager: SiddhiManager) -> None:
     app = App(manager, STREAMS + KEYED.format(more="") + "@info(name = 'q') " + QUERIES.partition("; ")[2])
     seen: list[tuple[object, ...]] = []
     app.runtime.add_query_callback(
@@ -154,7 +154,7 @@ def test_what_others_see_of_a_chunk_is_as_it_came(manager: SiddhiManager) -> Non
     assert app.rows() == [("c", 5), ("d", 6)]
 
 
-def test_no_record_is_left_behind() -> None:
+def test_all_records_are_released() -> None:
     gc.collect()
     before = live_events()
     with SiddhiManager() as manager:

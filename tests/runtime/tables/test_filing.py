@@ -1,4 +1,4 @@
-"""Rows of keys of several attributes stay where they were filed; tables with indexes and no key are sets."""
+"""Rows with composite keys keep their original key entry; indexed tables without key have no duplicates."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows(runtime: SiddhiAppRuntime, on: str = "") -> list[tuple]:
 MOVE = "from C update T set T.v = v on T.s == s;"
 
 
-def test_a_row_keeps_the_place_of_the_key_it_came_with(manager):
+def test_a_row_keeps_the_entry_of_its_first_key(manager):
     runtime = start(manager, KEYED, MOVE)
     send(runtime, "I", ("a", 1, 1), ("b", 1, 2))
     send(runtime, "C", ("a", 9, 0))
@@ -53,7 +53,7 @@ def test_a_row_keeps_the_place_of_the_key_it_came_with(manager):
     assert rows(runtime, "on s == 'a' and v == 1") == []
 
 
-def test_a_condition_deletes_the_rows_filed_under_the_keys_it_finds(manager):
+def test_a_condition_deletes_rows_by_the_entries_of_the_keys_it_finds(manager):
     runtime = start(manager, KEYED, MOVE)
     send(runtime, "I", ("a", 1, 1), ("b", 1, 2))
     send(runtime, "C", ("a", 9, 0))
@@ -63,7 +63,7 @@ def test_a_condition_deletes_the_rows_filed_under_the_keys_it_finds(manager):
     assert rows(runtime) == []
 
 
-def test_a_row_that_has_its_own_key_again_is_like_any_other(manager):
+def test_a_row_with_its_own_key_again_is_an_ordinary_row(manager):
     runtime = start(manager, KEYED, MOVE)
     send(runtime, "I", ("a", 1, 1))
     send(runtime, "C", ("a", 9, 0), ("a", 1, 0))
@@ -71,7 +71,7 @@ def test_a_row_that_has_its_own_key_again_is_like_any_other(manager):
     assert rows(runtime) == []
 
 
-def test_a_row_brought_to_a_key_takes_the_place_of_what_is_filed_there(manager):
+def test_a_row_set_to_a_key_replaces_the_row_of_that_entry(manager):
     runtime = start(manager, KEYED, MOVE, "from C[w > 0] update or insert into T on T.s == s and T.v == v;")
     send(runtime, "I", ("a", 1, 1))
     send(runtime, "C", ("a", 9, 0))
@@ -81,7 +81,7 @@ def test_a_row_brought_to_a_key_takes_the_place_of_what_is_filed_there(manager):
     assert rows(runtime) == []
 
 
-def test_a_snapshot_keeps_the_places(manager):
+def test_a_snapshot_keeps_the_entries(manager):
     runtime = start(manager, KEYED, MOVE)
     send(runtime, "I", ("z", 0, 0), ("a", 1, 1), ("b", 1, 2), ("c", 3, 3))
     send(runtime, "C", ("a", 9, 0), ("b", 9, 0))
@@ -98,7 +98,7 @@ def test_a_snapshot_keeps_the_places(manager):
 # --- sets
 
 
-def test_equal_rows_of_one_time_are_one(manager):
+def test_equal_rows_of_one_time_are_one_row(manager):
     runtime = start(manager, SET)
     send(runtime, "I", ("a", 1, 1), ("a", 1, 1), ("a", 1, 2), ("b", 1, 1), ("b", 1, 1))
     send(runtime, "I", ("a", 1, 1), at=2)
@@ -113,13 +113,13 @@ def test_many_equal_rows(manager):
     assert len(rows(runtime, "on s == 'k1'")) == 5
 
 
-def test_rows_without_key_and_index_stay_as_many_as_they_are(manager):
+def test_rows_of_tables_without_key_and_index_are_not_merged(manager):
     runtime = start(manager, "define table T (s string, v int, w int);")
     send(runtime, "I", ("a", 1, 1), ("a", 1, 1))
     assert rows(runtime) == [("a", 1, 1)] * 2
 
 
-def test_rows_that_become_equal_are_one_until_a_change_tells_them_apart(manager):
+def test_rows_that_become_equal_are_one_until_a_change_separates_them(manager):
     runtime = start(manager, SET, "from C update T set T.v = v on T.s == s;")
     send(runtime, "I", ("a", 1, 1), ("a", 2, 1))
     send(runtime, "C", ("a", 5, 0))
@@ -128,14 +128,14 @@ def test_rows_that_become_equal_are_one_until_a_change_tells_them_apart(manager)
     assert rows(runtime) == [("a", 6, 1), ("a", 5, 1)]
 
 
-def test_rows_that_came_in_equal_stay_one(manager):
+def test_rows_inserted_as_equal_remain_one(manager):
     runtime = start(manager, SET, "from C update T set T.v = v on T.s == s;")
     send(runtime, "I", ("a", 1, 1), ("a", 1, 1))
     send(runtime, "C", ("a", 5, 0), ("a", 6, 0))
     assert rows(runtime) == [("a", 6, 1)]
 
 
-def test_rows_that_become_equal_in_an_index_stay_one(manager):
+def test_rows_that_become_equal_in_an_index_remain_one(manager):
     runtime = start(manager, SET, "from C update T set T.s = 'z' on T.w == w;")
     send(runtime, "I", ("a", 1, 1), ("b", 1, 1))
     send(runtime, "C", ("", 0, 1))
@@ -144,7 +144,7 @@ def test_rows_that_become_equal_in_an_index_stay_one(manager):
     assert rows(runtime) == [("z", 3, 1)]
 
 
-def test_a_delete_takes_all_that_are_equal(manager):
+def test_a_delete_removes_all_equal_rows(manager):
     runtime = start(manager, SET, "from C update T set T.v = v on T.s == s;")
     send(runtime, "I", ("a", 1, 1), ("a", 2, 1))
     send(runtime, "C", ("a", 5, 0))

@@ -1,4 +1,4 @@
-"""Tables of so many rows that look-ups ask the memory in advance."""
+"""Tables large enough for look-ups to prefetch memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SIZE = 20_000
 
 
 @pytest.mark.parametrize(("type_", "key"), [("string", "k{}".format), ("long", lambda i: i * 7), ("int", lambda i: -i)])
-def test_a_batch_finds_what_rows_find(type_, key):
+def test_a_batch_finds_the_rows_that_single_events_find(type_, key):
     app = f"""
     define stream Fill (k {type_}, v long);
     define stream S (k {type_}, n long);
@@ -33,7 +33,7 @@ def test_a_batch_finds_what_rows_find(type_, key):
         assert out == [(n, held.get(k)) for n, k in enumerate(asked)]
 
 
-def test_a_table_that_grew_large_and_shrank():
+def test_a_table_can_grow_and_shrink():
     app = "define stream Fill (k long, v long); @primaryKey('k') define table T (k long, v long); from Fill insert into T;"
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         fill = runtime.input_handler("Fill")

@@ -1,4 +1,4 @@
-"""@limit on a table: how many rows it holds."""
+"""@limit on a table: the number of rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ROWS = [("a", 1), ("b", 2), ("c", 3), ("a", 4)]
         ("drop_oldest", "@Index('k')", "from S insert into T;", ROWS[2:]),
     ],
 )
-def test_rows_too_many_are_refused_or_the_oldest_dropped(
+def test_at_the_limit_rows_are_refused_or_the_oldest_is_dropped(
     on_full: str, key: str, query: str, expected: list[Any], chunk: bool
 ) -> None:
     with running(app(f"rows = '2', on.full = '{on_full}'", query, key)) as runtime:
@@ -54,7 +54,7 @@ def test_rows_too_many_are_refused_or_the_oldest_dropped(
     assert bool(failed) is (on_full == "error")
 
 
-def test_a_row_whose_key_is_taken_drops_no_other() -> None:
+def test_a_row_with_a_taken_key_drops_no_other() -> None:
     with running(app("rows = '2', on.full = 'drop_oldest'", key="@PrimaryKey('k')")) as runtime:
         runtime.handle_exception_with(lambda error, origin, events: None)
         for row in [("a", 1), ("b", 2), ("b", 3)]:
@@ -98,7 +98,7 @@ def test_one_warning_at_four_fifths(caplog: pytest.LogCaptureFixture) -> None:
     drops=st.booleans(),
     upsert=st.booleans(),
 )
-def test_rows_are_held_as_in_plain_python(rows: list[tuple[str, int]], most: int, drops: bool, upsert: bool) -> None:
+def test_rows_equal_those_of_the_oracle(rows: list[tuple[str, int]], most: int, drops: bool, upsert: bool) -> None:
     held: list[tuple[str, int]] = []
     refused = []
     for key, value in rows:

@@ -1,4 +1,4 @@
-"""Numbers looked up in an index are those that comparing finds, whatever their types and however large they are."""
+"""A lookup of numbers in an index finds the rows of a comparison, for all types and sizes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LIMITS = {
 
 @pytest.mark.parametrize("attribute", LIMITS)
 @pytest.mark.parametrize("operand", LIMITS)
-def test_an_index_finds_what_a_scan_finds(attribute: str, operand: str) -> None:
+def test_an_index_finds_the_rows_of_a_scan(attribute: str, operand: str) -> None:
     operators = ("==", "<", "<=", ">", ">=")
     bounds = [f"T.x {operator} x" for operator in operators]
     bounds += [f"T.x {low} x and T.x {high} y" for low, high in product((">", ">="), ("<", "<="))]

@@ -65,7 +65,7 @@ def app(manager: SiddhiManager, layout: str, *queries: str) -> App:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_rows_are_found_in_the_order_they_were_inserted(manager: SiddhiManager, layout: str) -> None:
+def test_rows_are_found_in_the_order_of_insertion(manager: SiddhiManager, layout: str) -> None:
     it = app(manager, layout, "from C delete T on T.s == s;")
     it.send("I", ("c", 3), ("a", 1), ("b", 2))
     it.send("C", ("a", 0))
@@ -74,7 +74,7 @@ def test_rows_are_found_in_the_order_they_were_inserted(manager: SiddhiManager, 
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_thousands_of_rows_come_and_go(manager: SiddhiManager, layout: str) -> None:
+def test_thousands_of_rows_can_be_inserted_and_deleted(manager: SiddhiManager, layout: str) -> None:
     it = app(manager, layout, "from C delete T on T.s == s;", "from C[v > 0] insert into T;")
     it.send("I", *((f"s{i}", i) for i in range(3000)))
     it.send("C", *((f"s{i}", i % 2) for i in range(3000)))
@@ -84,7 +84,7 @@ def test_thousands_of_rows_come_and_go(manager: SiddhiManager, layout: str) -> N
     assert it.errors == []
 
 
-def test_every_type_is_kept_and_null_stays_null(manager: SiddhiManager) -> None:
+def test_every_type_is_stored_and_null_stays_null(manager: SiddhiManager) -> None:
     it = App(
         manager,
         "define stream I (s string, i int, l long, f float, d double, b bool, o object);"
@@ -95,7 +95,7 @@ def test_every_type_is_kept_and_null_stays_null(manager: SiddhiManager) -> None:
     assert it.rows() == rows
 
 
-def test_a_row_is_not_the_event_that_others_see(manager: SiddhiManager) -> None:
+def test_a_row_is_a_copy_of_the_event(manager: SiddhiManager) -> None:
     it = app(manager, "plain", "from I select * insert into O;", "from C update T set T.v = v on T.s == s;")
     kept: list[Event] = []
     it.runtime.add_callback("I", kept.extend)
@@ -105,7 +105,7 @@ def test_a_row_is_not_the_event_that_others_see(manager: SiddhiManager) -> None:
     assert it.rows() == [("a", 2)]
 
 
-def test_a_row_that_a_user_holds_does_not_change(manager: SiddhiManager) -> None:
+def test_a_row_referenced_by_a_user_does_not_change(manager: SiddhiManager) -> None:
     it = app(manager, "plain", "from C update T set T.v = v on T.s == s;")
     held: list[Event] = []
     it.runtime.add_query_callback("query_1", lambda _, current, __: held.extend(current or ()))
@@ -117,7 +117,7 @@ def test_a_row_that_a_user_holds_does_not_change(manager: SiddhiManager) -> None
 # --- primary keys
 
 
-def test_a_row_whose_key_is_taken_is_dropped_and_reported(manager: SiddhiManager) -> None:
+def test_a_row_with_a_taken_key_is_dropped_and_reported(manager: SiddhiManager) -> None:
     it = app(manager, "key")
     it.send("I", ("a", 1), ("a", 2), ("b", 3))
     assert it.rows() == [("a", 1), ("b", 3)]
@@ -136,7 +136,7 @@ def test_without_a_handler_the_dropped_row_is_logged(manager: SiddhiManager, cap
     assert ["primary key" in record.getMessage() for record in caplog.records] == [True]
 
 
-def test_the_first_of_a_chunk_wins(manager: SiddhiManager) -> None:
+def test_the_first_row_of_a_chunk_with_a_key_is_kept(manager: SiddhiManager) -> None:
     it = app(manager, "key")
     it.send_chunk("I", ("a", 1), ("b", 2), ("a", 3))
     assert it.rows() == [("a", 1), ("b", 2)]
@@ -149,7 +149,7 @@ def test_all_attributes_of_a_composite_key_count(manager: SiddhiManager) -> None
     assert it.rows() == [("a", 1), ("a", 2), ("b", 1)]
 
 
-def test_a_null_text_is_a_key_like_any_other_and_equals_nothing(manager: SiddhiManager) -> None:
+def test_a_null_text_is_a_key_and_equals_nothing(manager: SiddhiManager) -> None:
     it = app(manager, "key", "from C delete T on T.s == s;")
     it.send("I", (None, 1), (None, 2), ("null", 3))
     assert it.rows() == [(None, 1), ("null", 3)]
@@ -157,14 +157,14 @@ def test_a_null_text_is_a_key_like_any_other_and_equals_nothing(manager: SiddhiM
     assert it.rows() == [(None, 1), ("null", 3)]
 
 
-def test_a_null_number_is_no_key(manager: SiddhiManager) -> None:
+def test_a_null_number_is_not_a_key(manager: SiddhiManager) -> None:
     it = app(manager, "@primaryKey('v') define table T (s string, v int);")
     it.send("I", ("a", None), ("b", 1))
     assert it.rows() == [("b", 1)]
     assert "is null" in it.errors[0][0]
 
 
-def test_a_dropped_row_leaves_nothing_in_an_index(manager: SiddhiManager) -> None:
+def test_a_dropped_row_is_in_no_index(manager: SiddhiManager) -> None:
     it = app(manager, "key and index", "from C[(T.v == v) in T] select s insert into O;")
     it.send("I", ("a", 1), ("a", 2))
     it.send("C", ("first", 1), ("second", 2))
@@ -196,7 +196,7 @@ def test_a_dropped_row_leaves_nothing_in_an_index(manager: SiddhiManager) -> Non
         ("T.v == 2.5 or T.v == 3L", [("a", 1), ("b", 2)]),
     ],
 )
-def test_delete_takes_the_rows_of_its_condition(
+def test_delete_removes_the_rows_of_its_condition(
     manager: SiddhiManager, layout: str, condition: str, left: list[tuple[str, int]]
 ) -> None:
     it = app(manager, layout, f"from C delete T on {condition};")
@@ -205,7 +205,7 @@ def test_delete_takes_the_rows_of_its_condition(
     assert it.rows() == left
 
 
-def test_delete_may_act_for_expired_events(manager: SiddhiManager) -> None:
+def test_delete_can_use_expired_events(manager: SiddhiManager) -> None:
     it = app(manager, "plain", "from C#window.length(1) delete T for expired events on T.s == s;")
     it.send("I", ("a", 1), ("b", 2))
     it.send("C", ("a", 0))
@@ -214,7 +214,7 @@ def test_delete_may_act_for_expired_events(manager: SiddhiManager) -> None:
     assert it.rows() == [("b", 2)]
 
 
-def test_expired_events_may_be_inserted(manager: SiddhiManager) -> None:
+def test_expired_events_can_be_inserted(manager: SiddhiManager) -> None:
     it = App(
         manager,
         STREAMS
@@ -249,14 +249,14 @@ def test_the_time_in_a_condition_is_that_of_the_event(manager: SiddhiManager, in
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_set_reads_the_row_whatever_the_keys(manager: SiddhiManager, layout: str) -> None:
+def test_set_reads_the_row_for_all_keys(manager: SiddhiManager, layout: str) -> None:
     it = app(manager, layout, "from C update T set T.v = T.v + v on T.s == s;")
     it.send("I", ("a", 1), ("b", 2))
     it.send("C", ("a", 10), ("a", 100), ("x", 1))
     assert it.rows() == [("a", 111), ("b", 2)]
 
 
-def test_assignments_see_those_before_them_in_the_order_of_the_attributes(manager: SiddhiManager) -> None:
+def test_assignments_read_earlier_ones_in_attribute_order(manager: SiddhiManager) -> None:
     it = App(
         manager,
         "define stream I (s string, v int, w int); define stream C (s string, v int);"
@@ -276,7 +276,7 @@ def test_without_set_attributes_of_the_same_name_are_assigned(manager: SiddhiMan
     assert it.rows() == [("a", 4), ("b", 5), ("c", 4)]
 
 
-def test_values_may_become_null_and_come_back(manager: SiddhiManager) -> None:
+def test_values_can_become_null_and_back(manager: SiddhiManager) -> None:
     it = App(
         manager,
         "define stream I (s string, t string, v int, b bool); define table T (s string, t string, v int, b bool);"
@@ -307,7 +307,7 @@ def test_a_changed_key_is_found_under_its_new_value(manager: SiddhiManager) -> N
     assert it.rows() == [("c", 1), ("b", 2), ("a", 3)]
 
 
-def test_keys_may_pass_through_each_other_in_one_update(manager: SiddhiManager) -> None:
+def test_keys_can_be_exchanged_in_one_update(manager: SiddhiManager) -> None:
     it = app(
         manager,
         "@primaryKey('v') define table T (s string, v int);",
@@ -354,7 +354,7 @@ def test_update_or_insert_updates_or_inserts(manager: SiddhiManager, layout: str
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_set_is_honoured_whatever_the_condition(manager: SiddhiManager, layout: str) -> None:
+def test_set_is_applied_for_every_condition(manager: SiddhiManager, layout: str) -> None:
     it = app(manager, layout, "from C update or insert into T set T.v = T.v + v on T.s == s;")
     it.send("I", ("a", 1))
     it.send("C", ("a", 10), ("b", 10), ("b", 5))
@@ -362,20 +362,20 @@ def test_set_is_honoured_whatever_the_condition(manager: SiddhiManager, layout: 
 
 
 @pytest.mark.parametrize("layout", ["plain", "index", "key"])
-def test_events_of_one_chunk_are_reduced_among_themselves(manager: SiddhiManager, layout: str) -> None:
+def test_equal_keys_of_one_chunk_are_combined(manager: SiddhiManager, layout: str) -> None:
     it = app(manager, layout, "from C update or insert into T set T.v = T.v + v on T.s == s;")
     it.send_chunk("C", ("a", 1), ("a", 2), ("b", 3), ("a", 10))
     assert it.rows() == [("a", 13), ("b", 3)]
 
 
-def test_an_event_that_changes_a_row_leaves_those_of_its_chunk_alone(manager: SiddhiManager) -> None:
+def test_an_event_that_changes_a_row_does_not_change_others_of_its_chunk(manager: SiddhiManager) -> None:
     it = app(manager, "plain", "from C update or insert into T set T.v = v on T.v != v;")
     it.send("C", ("a", 1))
     it.send_chunk("C", ("b", 1), ("c", 2))
     assert it.rows() == [("a", 2), ("b", 1)]
 
 
-def test_the_whole_key_overwrites_the_row(manager: SiddhiManager) -> None:
+def test_an_update_by_the_whole_key_overwrites_the_row(manager: SiddhiManager) -> None:
     it = App(
         manager,
         "define stream C (a string, b int, v int); @primaryKey('a', 'b') define table T (a string, b int, v int);"
@@ -413,7 +413,7 @@ def test_a_row_found_by_another_key_moves_to_its_own(manager: SiddhiManager) -> 
         ("v > 1", ["a", "b", "x"]),
     ],
 )
-def test_in_tests_what_it_says(manager: SiddhiManager, layout: str, condition: str, passed: list[str]) -> None:
+def test_in_evaluates_its_condition(manager: SiddhiManager, layout: str, condition: str, passed: list[str]) -> None:
     it = app(manager, layout, f"from C[({condition}) in T] select s insert into O;")
     it.send("C", ("a", 3), ("b", 2), ("x", 9))
     assert it.out == []
@@ -422,7 +422,7 @@ def test_in_tests_what_it_says(manager: SiddhiManager, layout: str, condition: s
     assert it.out == [(s,) for s in passed]
 
 
-def test_in_may_stand_in_select_and_having(manager: SiddhiManager) -> None:
+def test_in_is_allowed_in_select_and_having(manager: SiddhiManager) -> None:
     it = app(
         manager,
         "plain",
@@ -433,7 +433,7 @@ def test_in_may_stand_in_select_and_having(manager: SiddhiManager) -> None:
     assert it.out == [("a", 7, False), ("b", 8, True)]
 
 
-def test_the_row_of_a_condition_is_not_visible_in_another_table(manager: SiddhiManager) -> None:
+def test_a_row_of_a_condition_is_not_visible_in_another_table(manager: SiddhiManager) -> None:
     with pytest.raises(SiddhiAppError, match="'T' is not in scope"):
         app(
             manager,
@@ -445,7 +445,7 @@ def test_the_row_of_a_condition_is_not_visible_in_another_table(manager: SiddhiM
 # --- batches, partitions, snapshots
 
 
-def test_a_batch_gives_what_its_rows_give(manager: SiddhiManager) -> None:
+def test_a_batch_equals_its_rows(manager: SiddhiManager) -> None:
     it = app(manager, "key", "from C update or insert into T set T.v = T.v + v on T.s == s;")
     rows = [("a", 1), ("b", 2), ("a", 3), (None, 4), ("b", None)]
     it.runtime.input_handler("C").send_batch(
@@ -466,7 +466,7 @@ def test_queries_in_partitions_share_the_table(manager: SiddhiManager) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_snapshot_brings_rows_keys_and_indexes_back(manager: SiddhiManager, layout: str) -> None:
+def test_a_snapshot_restores_rows_keys_and_indexes(manager: SiddhiManager, layout: str) -> None:
     queries = ("from C delete T on T.s == s;", "from C[(T.v > v) in T] select s insert into O;")
     it = app(manager, layout, *queries)
     it.send("I", ("a", 1), ("b", 2), ("c", 3))
@@ -499,7 +499,7 @@ def test_a_snapshot_brings_rows_keys_and_indexes_back(manager: SiddhiManager, la
         "from C delete T on sum(v) > 3;",
     ],
 )
-def test_what_does_not_fit_is_refused_when_the_app_is_created(manager: SiddhiManager, text: str) -> None:
+def test_invalid_changes_are_refused(manager: SiddhiManager, text: str) -> None:
     with pytest.raises(SiddhiAppError) as caught:
         app(manager, "plain", text)
     assert caught.value.span is not None
@@ -509,7 +509,7 @@ def test_what_does_not_fit_is_refused_when_the_app_is_created(manager: SiddhiMan
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_no_record_is_left_behind(layout: str) -> None:
+def test_all_records_are_released(layout: str) -> None:
     gc.collect()
     before = live_events()
     with SiddhiManager() as manager:
@@ -538,7 +538,7 @@ def test_no_record_is_left_behind(layout: str) -> None:
     assert live_events() == before
 
 
-def test_a_failing_assignment_changes_nothing_and_leaves_nothing(manager: SiddhiManager) -> None:
+def test_a_failed_assignment_changes_nothing_and_leaks_nothing(manager: SiddhiManager) -> None:
     it = App(
         manager,
         STREAMS
@@ -561,7 +561,7 @@ def test_a_failing_assignment_changes_nothing_and_leaves_nothing(manager: Siddhi
     assert live_events() == alive
 
 
-def test_a_table_cannot_change_while_its_rows_are_looked_at(manager: SiddhiManager) -> None:
+def test_a_table_cannot_be_changed_during_a_lookup(manager: SiddhiManager) -> None:
     running: list[SiddhiAppRuntime] = []
 
     @function("clear", args=(AttributeType.INT,), returns=AttributeType.BOOL)

@@ -1,4 +1,4 @@
-"""Incremental aggregations read in batch, by Catalyst and by engines: what readers of the embedded engine see."""
+"""Incremental aggregations read in batch, by Catalyst and by engines: rows as in the embedded engine."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def read(app: str, per: str) -> list[tuple[object, ...]]:
         ),
     ],
 )
-def test_what_explain_says_runs_is_what_is_read(spark, text, options, shown):
+def test_the_reader_is_that_of_explain(spark, text, options, shown):
     from siddhi.spark import SparkRuntime
 
     app = f"{STREAMS} define aggregation G from S {text}"
@@ -96,7 +96,7 @@ def test_what_explain_says_runs_is_what_is_read(spark, text, options, shown):
 
 
 @pytest.mark.spark
-def test_buckets_begin_where_the_app_says(spark):
+def test_buckets_start_in_the_time_zone_of_the_app(spark):
     from siddhi.spark import SparkRuntime
 
     zone = "@app:aggTimeZone('America/New_York')"
@@ -114,7 +114,7 @@ def test_buckets_begin_where_the_app_says(spark):
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:.* runs? on one shard")
 @pytest.mark.parametrize("prefer", ["native", "engine"])
-def test_an_aggregation_of_what_the_engine_puts_out(spark, prefer):
+def test_an_aggregation_of_output_of_the_engine(spark, prefer):
     from siddhi.spark import SparkRuntime
 
     app = f"{STREAMS} define aggregation G from U select a, max(d) as high group by a {EVERY} {QUERY}"
@@ -140,7 +140,7 @@ def test_nothing_to_read_and_nothing_bound(spark):
         other.aggregation("G", per="hours")
 
 
-def test_the_engines_of_readers_keep_all_rows_in_memory():
+def test_engines_of_readers_keep_all_rows_in_memory():
     pytest.importorskip("sqlalchemy")
     app = plan(
         parse(

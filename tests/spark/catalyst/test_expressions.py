@@ -62,6 +62,6 @@ def answers(native) -> list[list[object]]:
 
 
 @pytest.mark.parametrize("ansi", [True, False], ids=["ansi", "no-ansi"])
-def test_results_are_the_engines(spark, native, answers, ansi):
+def test_results_equal_those_of_the_engine(spark, native, answers, ansi):
     types, given = by_spark(spark, native, ansi=ansi)
     assert first_difference(native, types, answers, given) is None

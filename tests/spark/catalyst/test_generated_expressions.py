@@ -86,7 +86,7 @@ def generated(n: int) -> list[str]:
     return list(found)
 
 
-def test_results_are_the_engines(spark):
+def test_results_equal_those_of_the_engine(spark):
     texts = generated(4 * settings().max_examples)
     assert len(texts) > settings().max_examples
     for some in (texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)):

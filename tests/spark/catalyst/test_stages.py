@@ -1,4 +1,4 @@
-"""Native steps, each against the embedded engine: unions, joins with tables, tumbling windows, aggregations."""
+"""Catalyst stages against the embedded engine: unions, joins with tables, tumbling windows, aggregations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_filters_and_projections_into_one_stream(spark):
     )
 
 
-def test_comparisons_are_handed_to_files(spark, tmp_path):
+def test_comparisons_are_pushed_down_to_files(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     folder = str(tmp_path / "trades")
@@ -66,7 +66,7 @@ ZEROS = [
 
 @pytest.mark.parametrize("format_", ["parquet", "orc"])
 @pytest.mark.parametrize("kind", ["double", "float"])
-def test_zeros_in_files_are_found_whatever_their_sign(spark, tmp_path, format_, kind):
+def test_zeros_in_files_are_found_with_any_sign(spark, tmp_path, format_, kind):
     from siddhi.spark import SparkRuntime
     from siddhi.spark.testing import oracle
 
@@ -152,7 +152,7 @@ def test_tumbling_windows_with_a_start(spark, end):
     )
 
 
-def test_whole_numbers_lose_digits_in_single_precision(spark):
+def test_integers_lose_digits_in_single_precision(spark):
     app = f"""{TRADES} from Trades select convert(convert(n, 'float'), 'int') as a, convert(volume, 'float') / 3.0f as b,
         convert(convert(n, 'float'), 'double') as c, n / 3.0f as d insert into Singles;"""
     rows = [("Trades", 1000 + i, ("x", 1.0, 2**53 + i, 16777217 + i)) for i in range(5)]
@@ -181,7 +181,7 @@ def test_the_last_event_of_a_batch_is_that_of_the_last_stream(spark):
     )
 
 
-def test_a_group_of_an_aggregation_is_called_by_its_first_key(spark):
+def test_a_group_of_an_aggregation_is_named_by_its_first_key(spark):
     from siddhi.spark import SparkRuntime
 
     app = """define stream S (d double, f float, n int);
@@ -292,7 +292,7 @@ def test_aggregators_of_extensions_are_part_of_the_group_by(spark):
     assert "aggregation Bars: the function 'native:half'" in python.explain()
 
 
-def test_a_whole_number_is_rounded_to_a_float_before_it_goes_on(spark):
+def test_an_integer_is_rounded_to_a_float_before_further_use(spark):
     app = (
         "define stream S (b int, m long); from S select convert(convert(m, 'float'), 'long') as l,"
         " convert(convert(m, 'float'), 'double') as d, convert(convert(b, 'float'), 'double') as e insert into O;"

@@ -1,4 +1,4 @@
-"""Streams that come from several places, circles and chains of queries; needs no Java."""
+"""Streams with several writers, cycles and chains of queries; needs no Java."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_external_input_of_an_inserted_stream_has_a_separate_fragment():
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_a_query_that_feeds_itself_needs_the_engine(streaming):
+def test_a_query_that_inserts_into_its_input_needs_the_engine(streaming):
     _, layout = laid_out("from S[a < 3] select a + 1 as a insert into S;", bound={"S"}, streaming=streaming)
     (fragment,) = layout.fragments
     assert fragment.inputs == ("S",)
@@ -56,7 +56,7 @@ def test_two_sources_of_catalyst_queries_are_an_operator():
     assert starter._checked({"O": None}).programs == ()
 
 
-def test_no_fragment_of_a_stream_reads_what_another_puts_out():
+def test_no_fragment_of_a_stream_reads_output_of_another():
     text = """from S select UUID() as id, a insert into F;
     from M#window.length(3) select sum(a) as n insert into O; from F#window.length(2) select id, sum(a) as n insert into P;"""
     _, layout = laid_out(text, bound={"S", "M"}, streaming=True)

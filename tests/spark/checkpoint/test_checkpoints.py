@@ -1,4 +1,4 @@
-"""A checkpoint from its first start to its end: looked into, refused, gone on with another form of its app."""
+"""A checkpoint from start to end: inspected, refused, continued with a changed app."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def given(sink) -> list[tuple]:
     return [(row[-1], *row[:-1]) for row in sink.rows]
 
 
-def test_the_life_of_a_checkpoint(spark, tmp_path):
+def test_the_lifecycle_of_a_checkpoint(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     rows, now = trades(600), {"availableNow": True}

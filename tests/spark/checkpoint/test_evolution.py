@@ -1,4 +1,4 @@
-"""Which changes of an app the state of a checkpoint outlives; needs no Java."""
+"""Changes of an app that the state of a checkpoint supports; needs no Java."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def manifest(app: str, *queries: str) -> Manifest:
         ("Trades", "", "belongs to app 'Trades', and this is an app without name"),
     ],
 )
-def test_a_checkpoint_is_that_of_one_app(before, now, told, evolve):
+def test_a_checkpoint_belongs_to_one_app(before, now, told, evolve):
     with pytest.raises(SparkRunError, match=told):
         updated_manifest("there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
 
 
-def test_evolve_is_proposed_where_some_of_the_state_fits():
+def test_evolve_is_suggested_if_part_of_the_state_fits():
     before = manifest("Trades", COUNT, LENGTH)
     with pytest.raises(SparkRunError, match="The rest of the state fits: start with evolve=True"):
         updated_manifest("there", before, manifest("Trades", COUNT, OTHER), evolve=False)
@@ -66,13 +66,13 @@ def test_evolve_is_proposed_where_some_of_the_state_fits():
         updated_manifest("there", before, manifest("Trades", OTHER), evolve=False)
 
 
-def test_the_same_app_has_nothing_to_say():
+def test_the_same_app_has_no_changes():
     before = key_ranges(COUNT, LENGTH)
     fit = assign_key_ranges(before, key_ranges(COUNT, LENGTH))
     assert (fit.key_ranges, fit.indexes, fit.refused, fit.changed) == (before, [0, 1], [], [])
 
 
-def test_a_new_query_joins_a_fragment():
+def test_a_new_query_is_added_to_a_fragment():
     before = key_ranges(COUNT)
     fit = assign_key_ranges(before, key_ranges(COUNT, SUM))
     assert (fit.indexes, fit.refused, fit.changed) == ([0], [], ["query 'sum' is new"])
@@ -81,14 +81,14 @@ def test_a_new_query_joins_a_fragment():
     assert len(key_range.shard_range.accepted) == 2
 
 
-def test_a_new_fragment_stands_behind_the_others_whatever_its_place():
+def test_a_new_fragment_is_after_the_others_wherever_it_is_in_the_text():
     fit = assign_key_ranges(key_ranges(COUNT, LENGTH), key_ranges(LENGTH, COUNT, OTHER))
     assert [fit.key_ranges[index].stateful for index in fit.indexes] == [["length"], ["count"], ["other"]]
     assert [fit.key_ranges[index].first for index in fit.indexes] == [10, 0, 20]
     assert (fit.refused, fit.changed) == ([], ["'other' is new"])
 
 
-def test_what_is_gone_leaves_its_place_for_good():
+def test_the_id_of_a_removed_fragment_is_never_reused():
     without = assign_key_ranges(key_ranges(COUNT, LENGTH), key_ranges(LENGTH))
     assert without.changed == ["'count' was removed, its state is discarded"]
     assert [key_range.retired for key_range in without.key_ranges] == [True, False]
@@ -96,7 +96,7 @@ def test_what_is_gone_leaves_its_place_for_good():
     assert [back.key_ranges[index].first for index in back.indexes] == [20, 10]
 
 
-def test_a_change_of_what_holds_state_is_refused():
+def test_a_change_of_an_element_with_state_is_refused():
     fit = assign_key_ranges(key_ranges(COUNT, LENGTH), key_ranges(COUNT, LENGTH.replace("length(2)", "length(3)")))
     (told,) = fit.refused
     assert told.startswith("query 'length' is not what it was: ")
@@ -116,7 +116,7 @@ def test_a_change_of_what_holds_state_is_refused():
     ],
 )
 @pytest.mark.parametrize("name", ["", "@info(name = 'part') "])
-def test_a_change_in_a_partition_says_which_queries_changed(name, queries, told):
+def test_a_change_in_a_partition_names_the_changed_queries(name, queries, told):
     before = key_ranges(f"{name}partition with (k of S) begin {LENGTH} end;")
     fit = assign_key_ranges(before, key_ranges(f"{name}partition with (k of S) begin {' '.join(queries)} end;"))
     what = "partition 'part'" if name else "partition with (k of S)"
@@ -130,7 +130,7 @@ def test_a_removed_element_cannot_return_with_another_form():
     assert any("query 'sum' is not what it was" in told for told in again.refused)
 
 
-def test_what_was_gone_comes_back_under_another_name():
+def test_a_removed_element_can_return_with_another_name():
     gone = assign_key_ranges(key_ranges(COUNT, SUM), key_ranges(COUNT))
     back = assign_key_ranges(gone.key_ranges, key_ranges(COUNT, SUM))
     assert back.refused == [
@@ -143,20 +143,20 @@ def test_what_was_gone_comes_back_under_another_name():
     assert (renamed.refused, renamed.changed) == ([], ["query 'total' is new"])
 
 
-def test_what_was_new_may_go_again():
+def test_a_new_element_can_be_removed_again():
     more = assign_key_ranges(key_ranges(COUNT), key_ranges(COUNT, SUM))
     less = assign_key_ranges(more.key_ranges, key_ranges(COUNT))
     assert (less.refused, less.changed) == ([], ["query 'sum' was removed, its state is discarded"])
     assert assign_key_ranges(less.key_ranges, key_ranges(COUNT, SUM)).refused
 
 
-def test_another_key_is_refused():
+def test_a_changed_key_is_refused():
     keyed = "@info(name = 'count') from S select v, count() as n group by v insert into Counts;"
     fit = assign_key_ranges(key_ranges(COUNT), key_ranges(keyed))
     assert fit.refused[0] == "'count': the key is S by v, and was S by k"
 
 
-def test_other_labels_or_conditions_are_another_key():
+def test_changed_labels_or_conditions_are_a_changed_key():
     ranges = (
         "partition with (v > 0 as 'up' or v < 2 as 'low' of S) begin from S select count() as n insert into C; end;"
     )
@@ -167,7 +167,7 @@ def test_other_labels_or_conditions_are_another_key():
     assert assign_key_ranges(key_ranges(ranges), key_ranges(ranges)).refused == []
 
 
-def test_rows_of_another_form_are_refused():
+def test_rows_with_changed_attributes_are_refused():
     wider = STREAMS.replace("T (k string, v int)", "T (k string, v int, w int)")
     more = "@info(name = '{}') from T select k, count() as n group by k insert into `{}`;"
     before = key_ranges(COUNT, more.format("more", "More"), bound=("S", "T"))
@@ -179,7 +179,7 @@ def test_rows_of_another_form_are_refused():
     ]
 
 
-def test_rows_of_streams_that_nothing_reads_any_more_are_left_behind():
+def test_rows_of_streams_that_are_no_longer_read_are_dropped():
     more = "@info(name = 'more') from T select k, count() as n group by k insert into More;"
     both, one = key_ranges(COUNT, more, bound=("S", "T")), key_ranges(COUNT)
     bindings = {"S": ["ts", "1 second"]}
@@ -200,21 +200,21 @@ def test_rows_of_streams_that_nothing_reads_any_more_are_left_behind():
         )
 
 
-def test_what_goes_to_one_shard_changes_the_key_of_what_it_reads():
+def test_an_element_on_one_shard_changes_the_key_of_its_inputs():
     sums = COUNT + "@info(name = 'all') from Counts#window.length(2) select sum(n) as total insert into All;"
     assert assign_key_ranges(key_ranges(COUNT), key_ranges(sums)).refused == [
         "'count', 'all': the key is none, and was S by k (move 'all' to an app of its own)"
     ]
 
 
-def test_a_name_that_is_another_elements_now_is_told():
+def test_a_name_reused_for_another_element_is_reported():
     named = "@info(name = 'count') partition with (k of S) begin from S select k, count() as n insert into Counts; end;"
     assert assign_key_ranges(key_ranges(COUNT), key_ranges(named)).refused == [
         "query 'count' is partition 'count' now: use another name for the new element (@info(name = '...'))"
     ]
 
 
-def test_fragments_that_become_one_are_refused():
+def test_merged_fragments_are_refused():
     one = [replace(key_ranges(COUNT)[0], stateful=["count", "length"])]
     assert assign_key_ranges(key_ranges(COUNT, LENGTH), one).refused == [
         "'count', 'length' run in one fragment now, and 'count' and 'length' have separate state"
@@ -236,7 +236,7 @@ def catalyst_key_ranges(*wanted: str) -> list[KeyRange]:
     return [key_range_of(planned, fragment, program, 10 * n, 10) for n, (fragment, program) in enumerate(both)]
 
 
-def test_rows_wait_where_they_did_whatever_the_sinks():
+def test_rows_are_buffered_at_the_same_fragment_for_any_sinks():
     before = catalyst_key_ranges("Counts", "A", "D")
     assert [key_range.names for key_range in before] == [["count"], ["a", "d"]]
     for wanted, names in (
@@ -254,14 +254,14 @@ def test_rows_wait_where_they_did_whatever_the_sinks():
     assert assign_key_ranges(before, catalyst_key_ranges("Counts", "C")).key_ranges[1].retired
 
 
-def test_rows_wait_for_what_they_waited_for_where_two_take_them():
+def test_rows_are_buffered_for_the_same_delay_if_two_fragments_read_them():
     (key_range,) = catalyst_key_ranges("A")[1:]
     one, two = replace(key_range, names=["x"], first=10), replace(key_range, names=["y"], first=20)
     fit = assign_key_ranges([one, two], [replace(two, first=0), replace(key_range, names=["z"], first=10)])
     assert fit.indexes == [1, 0]
 
 
-def test_a_key_range_survives_being_written():
+def test_a_key_range_is_restored_from_its_text():
     (key_range,) = key_ranges(COUNT)
     assert KeyRange.from_json(key_range.to_json()) == key_range
 
@@ -290,7 +290,7 @@ def key_ranges_of(stream: FakeStream) -> list[KeyRange]:
 
 
 @pytest.mark.parametrize("forget", [True, False])
-def test_a_stream_goes_on_with_its_state_and_new_queries(forget):
+def test_a_stream_continues_with_its_state_and_new_queries(forget):
     rows = [(n, "S", 10_000 + n, (f"k{n % 7}", n)) for n in range(60)]
     first = FakeStream(STREAMS + LENGTH + COUNT, bound={"S"}, shards=3, grace=5, forget=forget)
     for start in (0, 15):
@@ -311,7 +311,7 @@ def test_a_stream_goes_on_with_its_state_and_new_queries(forget):
         assert not any((handle.maps["engine"].held, handle.maps["pending"].held, handle.timers))
 
 
-def test_one_query_takes_the_place_of_another_in_two_steps():
+def test_one_query_replaces_another_in_two_steps():
     both = assign_key_ranges(key_ranges(COUNT), key_ranges(COUNT, SUM))
     fit = assign_key_ranges(both.key_ranges, key_ranges(SUM))
     assert (fit.refused, fit.changed) == ([], ["query 'count' was removed, its state is discarded"])
@@ -324,7 +324,7 @@ JOINED = (
 ALSO = JOINED.replace("'joined'", "'also'")
 
 
-def test_a_table_that_is_read_only_is_nothing_in_common():
+def test_a_read_only_table_is_not_shared_state():
     first = key_ranges(REF, JOINED)
     second = assign_key_ranges(first, key_ranges(REF, JOINED, ALSO))
     third = assign_key_ranges(second.key_ranges, key_ranges(REF, ALSO))
@@ -332,14 +332,14 @@ def test_a_table_that_is_read_only_is_nothing_in_common():
     assert third.key_ranges[0].left == [SubApp.from_json(first[0].sub_app).fingerprint]
 
 
-def test_a_table_that_is_read_only_may_go_and_come_back():
+def test_a_read_only_table_can_be_removed_and_added():
     gone = assign_key_ranges(key_ranges(REF, LENGTH, JOINED), key_ranges(LENGTH))
     assert gone.changed == ["query 'joined' was removed, its state is discarded"]
     back = assign_key_ranges(gone.key_ranges, key_ranges(REF, LENGTH, ALSO))
     assert (back.refused, back.changed) == ([], ["query 'also' is new"])
 
 
-def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
+def test_the_same_app_does_not_load_earlier_extensions(monkeypatch):
     """Extensions that an earlier one used may be there no more."""
 
     def missing(*_, **__):
@@ -357,7 +357,7 @@ def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
 
 
 @pytest.mark.parametrize("forget", [True, False])
-def test_shards_that_had_no_rows_meanwhile_begin_empty(forget):
+def test_shards_without_rows_in_between_start_empty(forget):
     rows = [(n, "S", 10_000 + n, (f"k{n % 7}", n)) for n in range(40)]
     first = FakeStream(STREAMS + COUNT, bound={"S"}, shards=8, grace=0, forget=forget)
     first.batch(rows[:20])

@@ -1,4 +1,4 @@
-"""A checkpoint stays where it was written, however its path is put; one that was copied changes nothing."""
+"""A checkpoint stays where it was written, for all spellings of its path; a copy is refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def all_files(folder) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_a_copy_is_refused_before_anything_starts(spark, tmp_path, monkeypatch, closed):
+def test_a_copy_is_refused_before_the_start(spark, tmp_path, monkeypatch, closed):
     from siddhi.spark import FileSink
     from siddhi.spark.checkpoint import resharding
     from siddhi.spark.streaming import starting
@@ -75,7 +75,7 @@ def test_a_copy_is_refused_before_anything_starts(spark, tmp_path, monkeypatch, 
     assert read_manifest(spark, original) is not None
 
 
-def test_a_checkpoint_is_known_however_its_path_is_put(spark, tmp_path):
+def test_a_checkpoint_is_recognized_by_every_spelling_of_its_path(spark, tmp_path):
     place = tmp_path / "a checkpoint"
     made = written(spark, str(place))
     assert made.path == f"file:{place}"

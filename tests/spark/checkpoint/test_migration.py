@@ -1,4 +1,4 @@
-"""A checkpoint under more shards gives what the old one would have given."""
+"""A checkpoint migrated to more shards has the output of the old one."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ partition with (k of S) begin @info(name = 'inside') from S#window.time(1 min) s
 """
 
 
-def test_what_time_brings_out_for_all_keys_together_is_not_split():
+def test_elements_with_timers_for_all_keys_together_are_not_split():
     planned = plan(parse(SLOTS))
     (fragment,) = cut(planned, streaming=True, prefer="engine").fragments
     key_range = key_range_of(planned, fragment, write_program(planned, fragment, []), 0, 4)
@@ -100,7 +100,7 @@ def test_what_time_brings_out_for_all_keys_together_is_not_split():
 
 @pytest.mark.spark
 @pytest.mark.parametrize("ordering", [4, 5, 6])
-def test_buffered_rows_go_by_their_key_whatever_orders_them(spark, ordering):
+def test_buffered_rows_are_moved_by_their_key_in_any_order(spark, ordering):
     text = """define stream S (k string, v int); define stream T (v int, k string);
     partition with (k of S, k of T) begin from S select k insert into A; from T select count() as n insert into B; end;"""
     planned = plan(parse(text))
@@ -131,7 +131,7 @@ end;
 
 
 @pytest.mark.spark
-def test_time_goes_on_after_marks_that_were_read_and_marks_that_were_not(spark, tmp_path):
+def test_time_continues_after_read_and_unread_punctuation(spark, tmp_path):
     from siddhi.spark import MemorySink, SparkRuntime
 
     now, sinks = {"availableNow": True}, {"Sums": MemorySink(), "Counts": MemorySink()}
@@ -172,7 +172,7 @@ def test_time_goes_on_after_marks_that_were_read_and_marks_that_were_not(spark, 
         assert differences(want[name], given(sink)) is None, name
 
 
-def test_rows_of_two_schemas_are_dealt_alike(monkeypatch):
+def test_rows_of_two_schemas_are_distributed_alike(monkeypatch):
     text = """define stream S (k string, v int); define stream T (v int, k string);
     partition with (k of S, k of T) begin from S select k insert into A; from T select count() as n insert into B; end;"""
     planned = plan(parse(text))
@@ -211,7 +211,7 @@ def test_rows_of_two_schemas_are_dealt_alike(monkeypatch):
 
 
 @pytest.mark.spark
-def test_a_stream_that_reads_more_goes_on_with_more_shards(spark, tmp_path):
+def test_a_stream_with_added_attributes_can_have_more_shards(spark, tmp_path):
     from siddhi.spark import MemorySink, SparkRuntime
 
     count = "@info(name = 'count') from S select ts, k, count() as n group by k insert into Counts;"

@@ -1,4 +1,4 @@
-"""State that is put into a checkpoint is what its query goes on with; needs no Java."""
+"""State written into a new checkpoint is used by its query; needs no Java."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def written(shard: StoredShard) -> Handle:
     return handle
 
 
-def test_a_worker_that_has_engines_and_rows_goes_on_with_what_was_written():
+def test_a_worker_with_engines_and_rows_continues_from_the_written_state():
     stream = FakeStream(APP, bound={"S"}, shards=2, grace=50)
     stream.batch(rows_of(0, 100))
     stream.batch(rows_of(100, 100))
@@ -64,7 +64,7 @@ def test_a_worker_that_has_engines_and_rows_goes_on_with_what_was_written():
     assert sorted(stream.found["Out"]) == sorted(want)
 
 
-def test_a_shard_in_which_rows_wait_and_that_is_all():
+def test_a_shard_with_only_buffered_rows():
     stream = FakeStream(APP, bound={"S"}, shards=1, grace=5000)
     stream.batch(rows_of(0, 50))
     (handle,) = stream.handles.values()

@@ -1,4 +1,4 @@
-"""Forms of an app whose fragments read other streams: buffered rows keep their meaning."""
+"""Versions of an app whose fragments read other streams: buffered rows keep their meaning."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Life:
 
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 1 << 30), queries=st.sampled_from([KEYED, ALONE]))
-def test_every_query_sees_each_row_once_whatever_comes_and_goes_beside_it(seed, queries):
+def test_every_query_gets_each_row_once_while_others_are_added_or_removed(seed, queries):
     rng = random.Random(seed)
     life = Life(queries, rng)
     stays, *others = queries

@@ -26,12 +26,12 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize("clock", ["5", None, 5000.0, 1.7e12, True, np.float64(5), np.True_])
-def test_a_clock_is_a_whole_number(clock):
+def test_a_clock_is_an_integer(clock):
     with pytest.raises(TypeError, match=re.escape(f"invalid clock {clock!r}: expected an integer")):
         clock_of(clock)
 
 
-def test_a_clock_is_of_numpy_too_and_not_before_1970():
+def test_a_clock_can_be_of_numpy_and_not_before_1970():
     found = [clock_of(clock) for clock in (0, 1 << 40, np.int64(5), np.uint8(7))]
     assert found == [0, 1 << 40, 5, 7]
     assert {type(at) for at in found} == {int}
@@ -40,7 +40,7 @@ def test_a_clock_is_of_numpy_too_and_not_before_1970():
             clock_of(clock)
 
 
-def test_the_last_mark_is_the_latest_one_whoever_wrote_it_last(spark, tmp_path):
+def test_the_last_punctuation_is_the_latest_of_all_writers(spark, tmp_path):
     checkpoint = str(tmp_path)
     assert last_punctuation(spark, checkpoint, "S") is None
     write_punctuation(spark, checkpoint, "S", -5000)
@@ -58,7 +58,7 @@ def test_the_last_mark_is_the_latest_one_whoever_wrote_it_last(spark, tmp_path):
     assert len(files.names(spark, f"{checkpoint}/siddhi/noted/S")) == 2
 
 
-def test_a_checkpoint_knows_the_marks_of_the_one_it_was_made_of(spark, tmp_path):
+def test_a_new_checkpoint_includes_the_punctuation_of_its_origin(spark, tmp_path):
     old, new = str(tmp_path / "old"), str(tmp_path / "new")
     for stream, at in (("S", 30), ("S", 20), ("T", 10)):
         write_punctuation(spark, old, stream, at)

@@ -36,7 +36,7 @@ def app(spark, folder, query: str, shards: int = 2):
     return runtime
 
 
-def test_what_is_refused_changes_nothing(spark, tmp_path):
+def test_a_refused_start_changes_nothing(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     checkpoint, out = str(tmp_path / "checkpoint"), MemorySink()
@@ -74,7 +74,7 @@ def test_what_is_refused_changes_nothing(spark, tmp_path):
     assert out.rows[2:] == [("a", 13, 3000)]
 
 
-def test_a_file_where_a_folder_is_to_be(spark, tmp_path):
+def test_a_file_in_place_of_a_folder_is_refused(spark, tmp_path):
     from siddhi.spark import FileSink, MemorySink
 
     (tmp_path / "in").mkdir()
@@ -88,7 +88,7 @@ def test_a_file_where_a_folder_is_to_be(spark, tmp_path):
     assert not (tmp_path / "checkpoint" / "siddhi" / "manifest.json").exists()
 
 
-def test_a_start_whose_idle_streams_can_t_be_watched_runs_no_query(spark, tmp_path, monkeypatch):
+def test_a_start_whose_idle_streams_cannot_be_watched_runs_no_query(spark, tmp_path, monkeypatch):
     from siddhi.spark import MemorySink
     from siddhi.spark.streaming import starting
 

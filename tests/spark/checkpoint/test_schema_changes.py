@@ -1,4 +1,4 @@
-"""Forms of an app in which rows that wait would not be what they were."""
+"""Versions of an app in which buffered rows would change their meaning."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def risks(before: list[KeyRange], now: list[KeyRange]) -> list[str]:
         (key_ranges(FILTER, LENGTH), key_ranges(FILTER, LENGTH, prefer="engine")),
     ],
 )
-def test_a_query_that_goes_into_a_fragment_or_out_of_it_puts_rows_at_risk(before, now, turned):
+def test_a_query_that_moves_to_another_fragment_is_refused(before, now, turned):
     (told,) = risks(*((now, before) if turned else (before, now)))
     assert told == "'f' fills Mid in the fragment of its readers in one form of the app only"
 
@@ -74,7 +74,7 @@ def test_a_query_that_goes_into_a_fragment_or_out_of_it_puts_rows_at_risk(before
         (streamed(FILTER, PASS, PAIRS), streamed(IN_ENGINE, PASS, PAIRS), "pass"),
     ],
 )
-def test_a_stateless_query_that_changes_its_shards_puts_rows_at_risk(before, now, name):
+def test_a_stateless_query_that_changes_its_shards_is_refused(before, now, name):
     assert any(f"'{name}' no longer runs with" in clause for clause in risks(before, now))
 
 
@@ -89,11 +89,11 @@ def test_a_stateless_query_that_changes_its_shards_puts_rows_at_risk(before, now
         (key_ranges(IN_ENGINE, LENGTH, PAIRS), key_ranges(IN_ENGINE, LENGTH)),
     ],
 )
-def test_what_stays_where_it_was_puts_none_at_risk(before, now):
+def test_an_unmoved_query_is_accepted(before, now):
     assert risks(before, now) == []
 
 
-def test_a_filter_that_stays_where_it_is_may_change():
+def test_an_unmoved_filter_can_be_changed():
     for text in (FILTER, IN_ENGINE):
         fit = assign_key_ranges(
             key_ranges(text, LENGTH, PAIRS), key_ranges(text.replace("v > 3", "v > 4"), LENGTH, PAIRS)
@@ -101,7 +101,7 @@ def test_a_filter_that_stays_where_it_is_may_change():
         assert (fit.refused, fit.changed) == ([], [])
 
 
-def test_another_reader_of_a_stream_changes_nothing_for_those_there_are():
+def test_another_reader_of_a_stream_does_not_affect_existing_ones():
     fit = assign_key_ranges(key_ranges(FILTER, LENGTH), key_ranges(FILTER, LENGTH, PAIRS))
     assert (fit.refused, fit.changed) == ([], ["query 'pairs' is new"])
 
@@ -114,7 +114,7 @@ def test_another_reader_of_a_stream_changes_nothing_for_those_there_are():
         ("k string, v int, w int", "k, v, 0 as w", r"S (k string, v int, w int)"),
     ],
 )
-def test_attributes_of_a_stream_that_is_bound_and_filled_are_looked_at(schema, filled, told):
+def test_attributes_of_a_stream_that_is_bound_and_inserted_are_checked(schema, filled, told):
     last = "@info(name = 'last') from T#window.length(3) select sum(v) as total insert into Out;"
     reads = "@info(name = '{}') from S#window.length(2) select k insert into `{}`;"
     fills = "@info(name = '{}') from T[v > 90]#window.length(2) select {} insert into S;"

@@ -1,4 +1,4 @@
-"""Rows that wait for the watermark come out although sinks come and go."""
+"""Buffered rows are emitted although sinks are added or removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MORE = """@info(name = 'plain') from S[v > 0] select k insert into Plain;
 @info(name = 'other') from S[v > 1] select v insert into Other;"""
 
 
-def test_rows_wait_for_sinks_that_stay(spark, tmp_path):
+def test_buffered_rows_are_emitted_for_unchanged_sinks(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     checkpoint = str(tmp_path / "checkpoint")
@@ -34,7 +34,7 @@ def test_rows_wait_for_sinks_that_stay(spark, tmp_path):
     assert len(out.rows) == 2
 
 
-def test_rows_wait_for_a_query_that_would_stand_elsewhere(spark, tmp_path):
+def test_buffered_rows_are_emitted_for_a_query_that_would_move(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     checkpoint = str(tmp_path / "checkpoint")

@@ -1,4 +1,4 @@
-"""How many tasks of Spark the shards of a stream are dealt to: as asked for, for the life of a checkpoint, until it is migrated."""
+"""The number of Spark tasks for the shards of a stream is fixed until the checkpoint is migrated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tasks_of(checkpoint: Path) -> int:
     return len([path for path in (checkpoint / "state" / "0").iterdir() if path.name.isdigit()])
 
 
-def test_the_number_of_tasks_is_that_asked_for_until_it_is_migrated(spark, tmp_path) -> None:
+def test_the_number_of_tasks_is_kept_until_a_migration(spark, tmp_path) -> None:
     from siddhi.spark import MemorySink
 
     rows = trades(400)
@@ -52,7 +52,7 @@ def test_the_number_of_tasks_is_that_asked_for_until_it_is_migrated(spark, tmp_p
     assert differences(want["Running"], [(row[-1], *row[:-1]) for row in sink.rows]) is None
 
 
-def test_a_batch_has_as_many_tasks_as_asked_for(spark) -> None:
+def test_a_batch_has_the_requested_number_of_tasks(spark) -> None:
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(APP, spark, shards=4, tasks=3, prefer="engine")
@@ -63,7 +63,7 @@ def test_a_batch_has_as_many_tasks_as_asked_for(spark) -> None:
 
 
 @pytest.mark.parametrize(("tasks", "error"), [(0, ValueError), (5, ValueError), (2.0, TypeError), (True, TypeError)])
-def test_other_numbers_of_tasks_are_refused(spark, tasks, error) -> None:
+def test_invalid_numbers_of_tasks_are_refused(spark, tasks, error) -> None:
     from siddhi.spark import SparkRuntime
 
     with pytest.raises(error, match="tasks"):

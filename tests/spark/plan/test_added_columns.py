@@ -1,4 +1,4 @@
-"""No attribute has the name of a column that is added on the way out."""
+"""Attributes with the names of columns that Spark adds to the output are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ APP = "define stream S (ts long, a string); from S select a, ts as {} insert int
 
 
 @pytest.mark.parametrize("name", ["batch", "Batch", "BATCH"])
-def test_an_attribute_that_folders_of_batches_would_replace(name):
+def test_an_attribute_that_folders_of_batches_would_replace_is_refused(name):
     ((stream,),) = [parse(f"define stream O (a int, {name} long);").definitions]
     require_no_timestamp("O", stream.attributes)
     told = rf"stream 'O' has an attribute '{name}', a column that readers .* from the folder names batch=N: rename it \(select {name} as"
@@ -23,7 +23,7 @@ def test_an_attribute_that_folders_of_batches_would_replace(name):
 
 
 @pytest.mark.spark
-def test_they_are_refused_before_anything_runs(spark, tmp_path):
+def test_they_are_refused_before_the_run(spark, tmp_path):
     from siddhi.spark import FileSink, MemorySink, SparkRuntime
 
     spark.createDataFrame([(1, "x")], SCHEMA).write.parquet(f"{tmp_path}/in")
@@ -62,7 +62,7 @@ def test_they_are_refused_before_anything_runs(spark, tmp_path):
 
 
 @pytest.mark.spark
-def test_late_rows_have_them_too(spark, tmp_path):
+def test_late_rows_have_these_columns_too(spark, tmp_path):
     from siddhi.spark import FileSink, SparkRuntime
 
     runtime = SparkRuntime("define stream S (batch long); from S select batch as b insert into O;", spark, late="side")

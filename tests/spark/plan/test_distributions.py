@@ -36,12 +36,12 @@ def told(text: str, rows: list[Row], *, outputs: tuple[str, ...] = ("O",), **opt
 
 
 @pytest.mark.parametrize("text", HASH)
-def test_what_separates_is_spread(text: str) -> None:
+def test_apps_distributed_by_keys(text: str) -> None:
     assert not any(fragment.is_single for fragment in fragments(text))
 
 
 @pytest.mark.parametrize("text", COUPLES)
-def test_what_does_not_separate_has_one_shard_and_a_reason(text: str) -> None:
+def test_single_partition_apps_have_one_shard_and_a_reason(text: str) -> None:
     (fragment,) = [fragment for fragment in fragments(text) if fragment.is_single]
     assert fragment.reason
 
@@ -49,12 +49,12 @@ def test_what_does_not_separate_has_one_shard_and_a_reason(text: str) -> None:
 @pytest.mark.parametrize("text", [STREAMS + feed(text) for text in HASH])
 @settings(max_examples=10)
 @given(rows=timelines().filter(bool), seed=st.integers(0, 99), shards=st.sampled_from([2, 3, 7]), forget=st.booleans())
-def test_shards_give_what_one_engine_gives(text: str, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
+def test_shards_have_the_output_of_one_engine(text: str, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
     assert told(text, rows, seed=seed, shards=shards, forget=forget) is None
 
 
 @pytest.mark.parametrize("text", [STREAMS + feed(text) for text, _ in SINGLE])
-def test_forced_onto_shards_the_others_give_something_else(text: str) -> None:
+def test_forced_onto_shards_single_partition_apps_have_other_output(text: str) -> None:
     assert told(text, COUPLED, seed=1, shards=3) is None
     assert told(text, COUPLED, seed=1, shards=3, force="k") is not None
 
@@ -87,7 +87,7 @@ COUPLED_BY_TWO = [
 
 
 @pytest.mark.parametrize("text", COUPLED_BY_TWO)
-def test_two_steps_that_separate_may_not_together(text: str) -> None:
+def test_two_distributed_queries_may_not_be_distributed_together(text: str) -> None:
     assert [fragment.is_single for fragment in fragments(text)] == [True]
     assert told(STREAMS + text, COUPLED, seed=1, shards=3) is None
     assert told(STREAMS + text, COUPLED, seed=1, shards=3, force="k") is not None
@@ -111,7 +111,7 @@ def test_a_primary_key_of_another_column_keeps_a_table_in_one_shard() -> None:
     )
 
 
-def test_what_a_named_window_shows_a_join_is_stamped_by_whoever_looks() -> None:
+def test_a_join_with_a_named_window_has_the_time_of_the_reader() -> None:
     text = (
         "define window W (k string, v int) timeBatch(500, 0); from S select k, v insert into W;"
         "from W join R#window.time(1 sec) on W.k == R.k select W.k as k, R.v as v insert expired events into O;"
@@ -238,6 +238,6 @@ def meetings(draw: st.DrawFn) -> list[Row]:
     shards=st.sampled_from([2, 5]),
     forget=st.booleans(),
 )
-def test_rows_of_the_table_behind_others(app, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
+def test_rows_of_the_table_after_others(app, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
     text, outputs = app
     assert told(text, rows, outputs=outputs, seed=seed, shards=shards, forget=forget) is None

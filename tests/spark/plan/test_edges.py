@@ -1,4 +1,4 @@
-"""Which outputs a fragment may read, and when fragments are merged; needs no Java. Then that results are those of one engine."""
+"""Outputs that a fragment may read, and merging of fragments; needs no Java. Then results."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ NEIGHBOUR = "@info(name = 'near') from S#window.length(3) select count() as n in
 
 
 @pytest.mark.parametrize("prefer", ["native", "engine"])
-def test_a_group_joins_who_puts_out_chunks_not_who_is_near(prefer):
+def test_a_group_joins_the_fragment_that_emits_chunks(prefer):
     text = (
         f"{BATCH} @info(name = 'f') from B[c > 1] select * insert into C; {NEIGHBOUR}"
         "@info(name = 'r') from C select sum(c) as n insert into O;"
@@ -77,7 +77,7 @@ def test_a_group_joins_who_puts_out_chunks_not_who_is_near(prefer):
     assert shape(text, prefer=prefer) == ["one shard bars f near r"]
 
 
-def test_what_comes_of_one_event_at_once_is_read_in_its_order():
+def test_several_outputs_of_one_event_are_read_in_order():
     text = (
         f"{FUNCTION} @info(name = 'u') from S select a, f(i) as i insert into U;"
         "@info(name = 'v') from T select a, f(i) as i insert into U;"
@@ -114,7 +114,7 @@ def test_what_comes_of_one_event_at_once_is_read_in_its_order():
         ),
     ],
 )
-def test_what_can_not_be_put_in_order_is_read_in_one_fragment(text):
+def test_output_without_order_is_read_in_the_same_fragment(text):
     (fragment,) = laid_out(text).fragments
     assert fragment.is_single
 
@@ -126,7 +126,7 @@ ROWS = [("ST"[n % 2], START + 137 * (n // 4), ("xyz"[n % 3], n)) for n in range(
 
 @pytest.mark.spark
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_order_within_a_millisecond_goes_through_fragments(spark, shuffled):
+def test_order_within_a_millisecond_is_kept_across_fragments(spark, shuffled):
     rows = sorted(ROWS, key=lambda row: row[2][1] * 7 % 48) if shuffled else ROWS
     assert_parity(
         f"""{STREAMS} {FUNCTION}
@@ -147,7 +147,7 @@ def test_order_within_a_millisecond_goes_through_fragments(spark, shuffled):
 
 
 @pytest.mark.spark
-def test_readers_of_batches_see_them_when_and_as_they_come(spark):
+def test_readers_of_batches_get_them_complete(spark):
     assert_parity(
         f"""{STREAMS} {NEIGHBOUR} {BATCH}
         from B[c > 1] select a, c insert into C;
@@ -163,7 +163,7 @@ def test_readers_of_batches_see_them_when_and_as_they_come(spark):
 
 
 @pytest.mark.spark
-def test_rows_joined_with_a_table_come_together(spark):
+def test_rows_joined_with_a_table_are_emitted_together(spark):
     assert_parity(
         f"""{STREAMS} define table K (a string, w int);
         from S join K on S.a == K.a select S.a as a, K.w as w insert into J;

@@ -1,4 +1,4 @@
-"""What runs where, as golden text; refusals with their place; needs no Java."""
+"""Explained plans as golden text; errors with their location; needs no Java."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_single_shards_are_warned_of_or_refused():
     assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 3, 0)
 
 
-def test_streams_are_warned_of_too_where_they_start():
+def test_streams_are_warned_of_at_their_start():
     app = f"{TRADES}\n@info(name = 'sum')\nfrom Trades#window.timeBatch(10 sec, 0) select sum(n) as s insert into Sums;"
     runtime = SparkRuntime(app, None)  # of a batch it is native
     with pytest.warns(UserWarning, match="sum runs on one shard") as told, pytest.raises(ValueError, match="no stream"):
@@ -84,7 +84,7 @@ def test_streams_are_warned_of_too_where_they_start():
         assert (caught.value.code, caught.value.line) == ("E410", 3)
 
 
-def test_purges_that_go_by_shards_are_warned_of_or_refused():
+def test_purges_that_depend_on_shards_are_warned_of_or_refused():
     app = f"""{TRADES}
 @purge(enable = 'true', interval = '1 sec', idle.period = '1 min')
 partition with (symbol of Trades) begin @info(name = 'q') from Trades select count() as n insert into Counts; end;"""
@@ -98,7 +98,7 @@ partition with (symbol of Trades) begin @info(name = 'q') from Trades select cou
     SparkRuntime(app, None, strict=True, shards=1)
 
 
-def test_stored_aggregations_are_not_filled_by_workers():
+def test_stored_aggregations_are_not_written_by_workers():
     pytest.importorskip("sqlalchemy")
     app = plan(
         parse(
@@ -112,7 +112,7 @@ def test_stored_aggregations_are_not_filled_by_workers():
     refuse_stored_aggregations(app, [])
 
 
-def test_names_that_are_taken_are_refused_with_their_place():
+def test_names_that_are_taken_are_refused_with_their_location():
     app = """define stream SparkRows (k string);
 define table T (k string);
 define stream T__rows (k string, K string);
@@ -126,7 +126,7 @@ define stream T__rows (k string, K string);
     SparkRuntime("define stream S (k string, K string); from S select k insert into O;", telling)
 
 
-def test_all_refusals_at_once_each_with_its_place():
+def test_all_errors_are_reported_with_their_locations():
     app = f"""{TRADES}
 define trigger Start at 'start';
 @OnError(action = 'store')
@@ -140,7 +140,7 @@ from Trades#window.cron('*/5 * * * * ?') select n insert into Out;
     assert "2 | define trigger Start at 'start';" in str(caught.value)
 
 
-def test_sources_say_what_they_lack():
+def test_missing_options_of_sources_are_named():
     app = """@source(type = 'file', @map(type = 'xml')) define stream A (ts long);
 @source(type = 'kafka', topic = 't', timestamp = 'at') define stream B (ts long);
 from A select ts insert into O;"""
@@ -169,7 +169,7 @@ def test_options(options, message):
         SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)
 
 
-def test_what_does_nothing_on_spark_is_explained():
+def test_elements_without_effect_on_spark_are_explained():
     app = """@app:playback(idle.time = '1 sec', increment = '1 sec') @async(buffer.size = '64') define stream S (n int);
     from S select n insert into O;"""
     told = SparkRuntime(app, None).explain()
@@ -181,7 +181,7 @@ def test_what_does_nothing_on_spark_is_explained():
     )
 
 
-def test_an_app_without_name_is_called_so():
+def test_an_app_without_name_is_shown_as_such():
     for text, told in (("@app:name('Named')", "app 'Named'"), ("", "the app without name")):
         app = f"{text} {TRADES} from Trades select n insert into Out;"
         with pytest.raises(DefinitionNotExistError, match=f"^{told} has no stream 'Ot'"):
@@ -191,7 +191,7 @@ def test_an_app_without_name_is_called_so():
         assert write_program(made, fragment, ["Out"], shards=1).app == told
 
 
-def test_what_is_no_option_is_told_at_once():
+def test_invalid_options_are_reported_immediately():
     app = f"{TRADES} from Trades select n insert into Out;"
     for shards in ("3", 2.0, True):
         with pytest.raises(TypeError, match=f"invalid shards {shards!r}: expected an integer"):
@@ -208,7 +208,7 @@ def test_what_is_no_option_is_told_at_once():
             run("checkpoint", {"Out": "here"})
 
 
-def test_functions_that_give_something_else_each_time_are_told():
+def test_non_deterministic_functions_are_warned_about():
     from siddhi.extension import function
 
     @function("dice:throw", returns=AttributeType.INT, deterministic=False)
@@ -222,7 +222,7 @@ def test_functions_that_give_something_else_each_time_are_told():
         SparkRuntime(app, None, strict=True)
 
 
-def test_what_needs_micro_batches_or_this_process_is_refused_elsewhere():
+def test_modes_that_need_micro_batches_or_one_process_are_refused():
     connected = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
     runtime = SparkRuntime("define stream S (a int); from S select a insert into O;", connected)
     with pytest.raises(ValueError, match="trigger 'continuous' runs no micro-batches, which engines need"):
@@ -238,7 +238,7 @@ def test_what_needs_micro_batches_or_this_process_is_refused_elsewhere():
             call()
 
 
-def test_arguments_of_other_kinds_are_told():
+def test_invalid_argument_types_are_reported():
     app = "define stream S (a int); from S select a insert into O;"
     with pytest.raises(TypeError, match="invalid app None"):
         SparkRuntime(None, None)
@@ -283,7 +283,7 @@ from Trades join Names on Trades.symbol == Names.symbol select Names.symbol as s
     assert (caught.value.code, caught.value.line) == ("E413", 2)
 
 
-def test_warnings_of_the_plan_are_logged_once_when_a_runtime_is_created(caplog):
+def test_warnings_of_the_plan_are_logged_once_per_runtime(caplog):
     app = "@app:name('Old') define stream S (k string); from S#window.frequent(2) select k insert into O;"
     with caplog.at_level("WARNING", "siddhi"), pytest.warns(UserWarning, match="on one shard"):
         runtime = SparkRuntime(app, None)

@@ -1,4 +1,4 @@
-"""The parts that fit are those that trying all of them finds, and finding them takes no more time than the app has queries."""
+"""The chosen keys are those of an exhaustive search, in time linear in the number of queries."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def a_fragment(draw: st.DrawFn) -> tuple[list[Element], list[str]]:
 
 @given(a_fragment())
 @settings(max_examples=300)
-def test_the_key_is_that_of_trying_all(fragment: tuple[list[Element], list[str]]) -> None:
+def test_the_key_equals_that_of_an_exhaustive_search(fragment: tuple[list[Element], list[str]]) -> None:
     assert keys.fragment_key(*fragment) == by_trying_all(*fragment)
 
 
@@ -128,7 +128,7 @@ def an_app(draw: st.DrawFn) -> str:
 
 
 @given(an_app(), st.booleans())
-def test_an_app_is_cut_as_by_trying_all(text: str, streaming: bool) -> None:
+def test_the_fragments_equal_those_of_an_exhaustive_search(text: str, streaming: bool) -> None:
     planned = plan(parse(text))
     found = cut(planned, streaming=streaming, prefer="engine")
     with mock.patch.object(keys, "KeyChoices", AllChoices):
@@ -169,7 +169,7 @@ def test_steps_of_a_chain_of_group_by_queries_grow_at_most_quadratically() -> No
 
 
 @pytest.mark.parametrize("last", ["a, b, c", "a", "v"])
-def test_tries_grow_with_the_queries_not_with_their_combinations(last: str) -> None:
+def test_the_number_of_tries_grows_with_the_queries(last: str) -> None:
     def app(queries: int) -> str:
         many = (f"from S select a, b, c, v, sum(v) as w group by a, b, c insert into O{n};" for n in range(queries))
         return "".join(many) + f"from S select a, sum(v) as w group by {last} insert into Last;"
@@ -178,7 +178,7 @@ def test_tries_grow_with_the_queries_not_with_their_combinations(last: str) -> N
     assert many <= 5 * few
 
 
-def test_joins_in_a_circle_are_given_up_after_so_many_tries() -> None:
+def test_a_cycle_of_joins_stops_after_the_limit_of_tries() -> None:
     """Every pair of streams is joined by unequal names of its attributes: a colouring that three colours don't allow."""
     streams = [f"S{n}" for n in range(4)]
     definitions = "".join(f"define stream {stream} (a string, b string, c string);" for stream in streams)

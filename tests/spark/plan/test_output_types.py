@@ -1,4 +1,4 @@
-"""Attributes of type object that would have to leave an engine are refused where they are said."""
+"""Attributes of type object that would leave an engine are refused with their location."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ PATTERN = "from every a=T[price > 9.0]+, b=T[price < 5.0]\nselect b.price as low
         ("define stream U (low int, high object);\nfrom U select * insert into O;", "O", 3, "select its value"),
     ],
 )
-def test_the_refusal_has_place_and_hint(text, name, line, hint):
+def test_the_error_has_location_and_hint(text, name, line, hint):
     with pytest.raises(SparkLoweringError, match="attribute 'high' of stream 'O' has type object") as told:
         refuse_objects(plan(parse(STREAM + text)), ["T", name])
     assert (told.value.code, told.value.line) == ("E412", line)
     assert hint in (told.value.hint or "")
 
 
-def test_sinks_are_known_when_the_app_is_planned():
+def test_sinks_are_known_at_plan_time():
     sink = (
         "@sink(type = 'file', file.uri = '/nowhere', @map(type = 'json'))\ndefine stream O (low double, high object);\n"
     )
@@ -45,7 +45,7 @@ def test_sinks_are_known_when_the_app_is_planned():
 
 
 @pytest.mark.spark
-def test_nothing_leaves_in_batch_and_streams(spark, tmp_path):
+def test_objects_are_refused_in_batch_and_streams(spark, tmp_path):
     runtime = SparkRuntime(STREAM + PATTERN, spark)
     frame = spark.sql("select 'a' as k, 1D as price, 5L as ts")
     runtime.bind("T", frame, timestamp="ts")

@@ -1,4 +1,4 @@
-"""Partitions by ranges: spread by their labels where Spark can tell which hold, and then as on one engine; no JVM."""
+"""Partitions by ranges: distributed by labels that Spark can compute; results of one engine; no JVM."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def timelines(draw: st.DrawFn) -> list[Row]:
 
 
 @pytest.mark.parametrize("text", SPREAD.values(), ids=SPREAD)
-def test_they_are_spread_by_their_labels(text: str) -> None:
+def test_they_are_distributed_by_labels(text: str) -> None:
     fragments = layout(text).fragments
     assert not any(fragment.is_single for fragment in fragments)
     assert any(fragment.key is not None and fragment.key.labels for fragment in fragments)
@@ -96,7 +96,7 @@ def test_they_are_spread_by_their_labels(text: str) -> None:
 @pytest.mark.parametrize("text", SPREAD.values(), ids=SPREAD)
 @settings(max_examples=15)
 @given(rows=timelines(), seed=st.integers(0, 99), shards=st.sampled_from([1, 3, 64]), forget=st.booleans())
-def test_shards_give_what_one_engine_gives(text: str, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
+def test_shards_have_the_output_of_one_engine(text: str, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
     outputs = [name for name in ("O", "P") if f"into {name};" in text]
     want = oracle(STREAMS + text, rows, outputs)
     stream = played(STREAMS + text, rows, seed=seed, shards=shards, forget=forget)
@@ -104,7 +104,7 @@ def test_shards_give_what_one_engine_gives(text: str, rows: list[Row], seed: int
         assert differences(want[name], stream.found.get(name, [])) is None, name
 
 
-def test_spread_by_anything_else_they_give_something_else() -> None:
+def test_distributed_by_anything_else_they_have_other_output() -> None:
     text = STREAMS + f"partition with (v > 0 as 'up' or v < 2 as 'low' of S) begin {COUNTED} end;"
     rows = [("S", 10_000 + n, ("AB"[n % 2], n % 4, 0.5)) for n in range(12)]
     want = oracle(text, rows, ["O"])
@@ -145,14 +145,14 @@ def test_spread_by_anything_else_they_give_something_else() -> None:
     ],
 )
 @pytest.mark.parametrize("streaming", [False, True])
-def test_what_is_not_spread_says_why(text: str, reason: str, streaming: bool) -> None:
+def test_the_reason_of_a_single_partition(text: str, reason: str, streaming: bool) -> None:
     app = STREAMS + "define stream S2 (d double);" + text
     fragments = cut(plan(parse(app)), streaming=streaming, bound={"S", "R"}).fragments
     (told,) = {fragment.reason for fragment in fragments if fragment.is_single}
     assert re.search(reason, told), told
 
 
-def test_one_shard_is_warned_of_with_a_way_out() -> None:
+def test_one_shard_is_warned_of_with_a_hint() -> None:
     app = STREAMS + f"partition with ({RANGES} of S) begin {COUNTED} end;\n"
     assert (
         "engine fragment 1 on 64 shards\n  from S by v > 0 as 'up' or" in SparkRuntime(app, None, strict=True).explain()
@@ -162,7 +162,7 @@ def test_one_shard_is_warned_of_with_a_way_out() -> None:
     assert caught.value.code == "E410"
 
 
-def test_what_keeps_nothing_must_not_see_a_row_in_several_shards() -> None:
+def test_stateless_queries_get_a_row_on_one_shard_only() -> None:
     text = (
         f"partition with ({RANGES} of S) begin {COUNTED} end;"
         "from S#log() select k, v, 1L as n insert into O; from O#log() select k insert into P;"
@@ -171,7 +171,7 @@ def test_what_keeps_nothing_must_not_see_a_row_in_several_shards() -> None:
     assert (fragment.is_single, fragment.reason) == (True, "its elements have no common key")
 
 
-def test_a_late_row_is_counted_once_however_many_shards_it_would_go_to() -> None:
+def test_a_late_row_is_counted_once_for_several_shards() -> None:
     stream = FakeStream(STREAMS + SPREAD["all keys"], bound={"S", "R"}, shards=64, grace=0)
     stream.batch([(0, "S", 10_000, ("A", 1, 2.0)), (1, "R", 20_000, ("A", 1))])
     late = [("S", ("A", 1, 2.0)), ("S", ("A", 1, 0.0)), ("R", ("A", 1)), ("S", ("A", 3, None))]
@@ -179,7 +179,7 @@ def test_a_late_row_is_counted_once_however_many_shards_it_would_go_to() -> None
     assert stream.late == 4
 
 
-def test_a_label_is_at_home_in_one_shard() -> None:
+def test_a_label_belongs_to_one_shard() -> None:
     made = plan(parse(STREAMS + SPREAD["two ranges"]))
     (fragment,) = cut(made, streaming=True).fragments
     program = write_program(made, fragment, ["O"], shards=5)

@@ -1,4 +1,4 @@
-"""Projections that stand between readers of one stream; the plan needs no Java. Then that nothing is overtaken."""
+"""Projections between readers of one stream; the plan needs no Java. Then order of results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reasons(text: str, **options) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_what_stands_between_two_readers_of_its_stream_is_the_engines(streaming):
+def test_a_projection_between_readers_of_its_stream_runs_in_the_engine(streaming):
     text = FIRST + BETWEEN.format("X") + AFTER + LAST
     assert stages(text, streaming=streaming) == []
     why = reasons(text, streaming=streaming)["between"]
@@ -40,7 +40,7 @@ def test_what_stands_between_two_readers_of_its_stream_is_the_engines(streaming)
 
 
 @pytest.mark.parametrize("streaming", [False, True])
-def test_so_is_what_it_goes_through(streaming):
+def test_projections_on_the_way_run_in_the_engine(streaming):
     text = (
         f"{FIRST} {BETWEEN.format('Y')} {AFTER} @info(name = 'on') from Y[a != 'x'] select a, i insert into X; {LAST}"
         "@info(name = 'aside') from S[i < 0] select a insert into P;"
@@ -63,11 +63,11 @@ def test_so_is_what_it_goes_through(streaming):
         ),
     ],
 )
-def test_others_stay_catalyst(text):
+def test_other_projections_run_in_catalyst(text):
     assert "between" in stages(text)
 
 
-def test_those_who_share_a_table_or_window_see_each_other():
+def test_readers_that_share_a_table_or_window_are_ordered():
     table = (
         "define table T (a string, i int); from S select a, i update or insert into T on T.a == a;"
         f"{BETWEEN.format('M')} from S delete T on T.a == a;"
@@ -108,5 +108,5 @@ APPS = {
 
 @pytest.mark.spark
 @pytest.mark.parametrize("app", APPS)
-def test_it_comes_as_in_one_engine(spark, app):
+def test_the_order_is_that_of_one_engine(spark, app):
     assert_parity(STREAM + APPS[app], ROWS, spark)

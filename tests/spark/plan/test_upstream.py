@@ -1,4 +1,4 @@
-"""From where the rows of a stream come; needs no Java but for the last test."""
+"""The streams that a stream reads from; the last test needs Java."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def laid_out():
     ("stream", "above"),
     [("S", ["S"]), ("P", ["S"]), ("Both", ["S", "T"]), ("Times", ["Tick"]), ("Alone", ["Alone"])],
 )
-def test_the_streams_that_a_stream_comes_from(stream, above):
+def test_the_upstream_streams_of_a_stream(stream, above):
     assert sources_above(*laid_out(), stream) == above
 
 
-def test_a_stream_in_between_that_is_bound_is_a_source():
+def test_a_bound_stream_in_between_is_a_source():
     made, layout = laid_out()
     assert sources_above(made, layout, "P", bound={"O"}) == ["S", "O"]
     assert is_fed(made, layout, "P", {"O"})
@@ -70,7 +70,7 @@ define aggregation Ag from Kept select a, stdDev(n) as s group by a aggregate ev
         (["O", "Known"], [], ["N"]),
     ],
 )
-def test_the_tables_that_streams_need(streams, elements, tables):
+def test_the_tables_that_streams_read(streams, elements, tables):
     made = plan(parse(JOINED))
     assert tables_above(cut(made), streams, elements=elements) == tables
     # What runs in one engine has all its tables.
@@ -84,13 +84,13 @@ def test_the_tables_that_streams_need(streams, elements, tables):
         ("Alone", "stream 'Alone' is not bound, and no query fills it"),
     ],
 )
-def test_what_can_have_no_rows_is_told(stream, message):
+def test_streams_without_rows_are_warned_about(stream, message):
     with pytest.raises(ValueError, match=message):
         require_fed(*laid_out(), stream, {"S"})
 
 
 @pytest.mark.parametrize("stream", ["O", "P"])
-def test_streams_that_nothing_bound_can_reach(stream):
+def test_streams_without_bound_upstream(stream):
     made = plan(parse(APP.replace("define trigger Tick at every 1 sec;", "define stream Tick (triggered_time long);")))
     layout = cut(made, streaming=True, bound={"T"})
     frame = SimpleNamespace(isStreaming=True)
@@ -102,7 +102,7 @@ def test_streams_that_nothing_bound_can_reach(stream):
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:.* runs? on one shard")
-def test_an_error_of_the_app_in_an_action_of_ones_own(spark):
+def test_an_error_of_the_app_in_an_action_of_the_user(spark):
     from siddhi.spark import SparkRuntime, run_errors
 
     app = "define stream S (i int); define function f[python] return int { return 1 // 0 }; from S select f(i) as x insert into O;"
@@ -114,7 +114,7 @@ def test_an_error_of_the_app_in_an_action_of_ones_own(spark):
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:.* runs? on one shard")
-def test_outputs_that_nothing_bound_can_reach(spark):
+def test_outputs_without_bound_upstream(spark):
     from siddhi.spark import SparkRuntime
 
     rows = spark.createDataFrame([("x", 1, 1000), ("y", 2, 2000)], "a string, i int, at bigint")
@@ -136,7 +136,7 @@ def test_outputs_that_nothing_bound_can_reach(spark):
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:.* one shard")
-def test_an_output_needs_the_tables_above_it_alone(spark):
+def test_an_output_needs_only_the_tables_upstream(spark):
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(JOINED, spark)

@@ -15,7 +15,7 @@ from tests.spark.checkpoint.test_refused_starts import NOW, SUM, app, put
 pytestmark = pytest.mark.spark
 
 
-def test_whose_a_folder_is(spark, tmp_path):
+def test_the_owner_of_a_folder(spark, tmp_path):
     folder = str(tmp_path / "out")
     new = Owner("one", "1")
     require_own(spark, folder, new)
@@ -48,7 +48,7 @@ def test_whose_a_folder_is(spark, tmp_path):
             require_own(spark, folder, other)
 
 
-def test_a_new_checkpoint_does_not_write_over_the_folder_of_another(spark, tmp_path):
+def test_a_new_checkpoint_does_not_overwrite_the_folder_of_another(spark, tmp_path):
     from siddhi.spark import FileSink
 
     put(tmp_path, (1000, "a", 1), (5000, "a", 2))
@@ -69,7 +69,7 @@ def test_a_new_checkpoint_does_not_write_over_the_folder_of_another(spark, tmp_p
         app(spark, tmp_path, SUM).finish(old, {"Out": FileSink(folder)})
 
 
-def test_a_folder_with_files_that_no_stream_wrote(spark, tmp_path):
+def test_a_folder_with_other_files_is_refused(spark, tmp_path):
     folder, new = str(tmp_path / "out"), Owner("one", "1")
     (tmp_path / "out").mkdir()
     for name in ("_SUCCESS", "_temporary", ".hidden"):
@@ -89,7 +89,7 @@ def test_a_folder_with_files_that_no_stream_wrote(spark, tmp_path):
         require_own(spark, f"{folder}/report.txt", new)
 
 
-def test_two_sinks_do_not_share_a_folder():
+def test_two_sinks_cannot_share_a_folder():
     from siddhi.spark import FileSink
     from siddhi.spark.streaming.starting import _folders
 
@@ -99,7 +99,7 @@ def test_two_sinks_do_not_share_a_folder():
         _folders({"A": FileSink("there"), "B": FileSink("there/b")})
 
 
-def test_a_folder_that_is_taken_over_before_the_first_row(spark, tmp_path):
+def test_a_folder_claimed_by_another_before_the_first_row_is_detected(spark, tmp_path):
     from siddhi.spark import FileSink
 
     folder = str(tmp_path / "out")
@@ -111,7 +111,7 @@ def test_a_folder_that_is_taken_over_before_the_first_row(spark, tmp_path):
     assert second(spark.range(1), 0) == 1
 
 
-def test_a_folder_that_is_taken_over_between_two_batches_or_amid_one(spark, tmp_path):
+def test_a_folder_claimed_by_another_during_a_stream_is_detected(spark, tmp_path):
     from siddhi.spark import FileSink
 
     folder = str(tmp_path / "out")

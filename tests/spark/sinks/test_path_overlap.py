@@ -35,7 +35,7 @@ def declared(source: str, sink: str) -> str:
         ("/data/*", "/data/out", "writes to /data/out, where"),
     ],
 )
-def test_a_source_and_a_sink_of_the_app_are_told_with_their_place(source, sink, told):
+def test_a_source_and_a_sink_of_one_path_are_refused_with_their_location(source, sink, told):
     from siddhi.spark import SparkRuntime
 
     with pytest.raises(SparkLoweringError, match=told) as caught:
@@ -44,7 +44,7 @@ def test_a_source_and_a_sink_of_the_app_are_told_with_their_place(source, sink, 
     assert "line 3, column 4" in str(caught.value)
 
 
-def test_sinks_of_one_app_lie_apart():
+def test_sinks_of_one_app_have_separate_paths():
     from siddhi.spark import SparkRuntime
 
     two = "@sink(type = 'file', file.uri = '/o', @map(type = 'csv')) @sink(type = 'file', file.uri = '/o/b', @map(type = 'csv'))"
@@ -54,7 +54,7 @@ def test_sinks_of_one_app_lie_apart():
 
 @pytest.mark.parametrize("bound", ["S", "T"])
 @pytest.mark.parametrize("where", ["in", "in/out", ""])
-def test_a_batch_does_not_delete_what_it_is_bound_to(spark, tmp_path, bound, where):
+def test_a_batch_does_not_delete_its_input(spark, tmp_path, bound, where):
     from siddhi.spark import SparkRuntime
 
     spark.createDataFrame([(1, "x")], SCHEMA).write.parquet(f"{tmp_path}/in")
@@ -71,7 +71,7 @@ def test_a_batch_does_not_delete_what_it_is_bound_to(spark, tmp_path, bound, whe
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_stream_does_not_feed_itself(spark, tmp_path):
+def test_a_stream_does_not_read_its_output(spark, tmp_path):
     from siddhi.spark import FileSink, SparkRuntime
 
     spark.createDataFrame([(1, "x")], SCHEMA).write.parquet(f"{tmp_path}/in")

@@ -1,4 +1,4 @@
-"""A batch writes over what the last one left, and over nothing else."""
+"""A batch replaces the output of the last one, and nothing else."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rows(spark, folder, name: str = "out") -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in spark.read.parquet(f"{folder}/{name}").select("ts", "a").collect())
 
 
-def test_a_batch_replaces_what_the_last_one_left(spark, tmp_path):
+def test_a_batch_replaces_the_output_of_the_last_one(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     put(spark, tmp_path, (1, "x"))
@@ -47,7 +47,7 @@ def test_a_batch_replaces_what_the_last_one_left(spark, tmp_path):
     assert "_siddhi_write" in files.names(spark, f"{tmp_path}/out")
 
 
-def test_files_of_somebody_are_left_alone_and_nothing_is_written(spark, tmp_path):
+def test_other_files_are_kept_and_nothing_is_written(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     put(spark, tmp_path, (1, "x"))
@@ -74,7 +74,7 @@ def test_files_of_somebody_are_left_alone_and_nothing_is_written(spark, tmp_path
         SparkRuntime(app(tmp_path, "file"), spark).write()
 
 
-def test_batches_and_streams_do_not_share_a_folder(spark, tmp_path):
+def test_batches_and_streams_cannot_share_a_folder(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     put(spark, tmp_path, (1, "x"))
@@ -98,7 +98,7 @@ def test_batches_and_streams_do_not_share_a_folder(spark, tmp_path):
     assert not (tmp_path / "other" / "siddhi" / "manifest.json").exists()
 
 
-def test_what_a_crash_leaves_may_be_replaced(spark, tmp_path, monkeypatch):
+def test_incomplete_output_of_a_crash_can_be_replaced(spark, tmp_path, monkeypatch):
     from siddhi.spark import FileSink
 
     folder, frame = str(tmp_path / "out"), spark.range(3)
@@ -129,7 +129,7 @@ def test_what_a_crash_leaves_may_be_replaced(spark, tmp_path, monkeypatch):
     assert spark.read.parquet(folder).count() == 3
 
 
-def test_without_files_in_reach_a_folder_must_be_new(spark, tmp_path, monkeypatch):
+def test_without_access_to_files_a_folder_must_be_new(spark, tmp_path, monkeypatch):
     from siddhi.spark import FileSink
 
     monkeypatch.setattr(files, "is_reachable", lambda spark: False)  # as over Spark Connect

@@ -1,4 +1,4 @@
-"""A batch is complete or absent, also if rename copies file by file and a process is killed at any point."""
+"""A batch is complete or absent, also if a rename copies files and a process is killed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def read(spark, folder: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("is_own", [True, False])
-def test_a_batch_is_whole_wherever_its_writer_was_killed(spark, tmp_path, copying, is_own):
+def test_a_batch_is_complete_wherever_its_writer_was_killed(spark, tmp_path, copying, is_own):
     halves = 0
     for n in range(40):
         folder = tmp_path / str(n)
@@ -136,7 +136,7 @@ def test_a_batch_is_whole_wherever_its_writer_was_killed(spark, tmp_path, copyin
     assert halves > 3
 
 
-def test_a_batch_that_comes_again_is_not_written_again(spark, tmp_path, copying):
+def test_a_repeated_batch_is_not_written_again(spark, tmp_path, copying):
     sink = FileSink(str(tmp_path))
     assert sink(frame(spark), 0) == ROWS
     before = sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "batch=0").iterdir())
@@ -145,7 +145,7 @@ def test_a_batch_that_comes_again_is_not_written_again(spark, tmp_path, copying)
     assert sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "batch=0").iterdir()) == before
 
 
-def test_what_the_mark_says_must_be_there(spark, tmp_path):
+def test_files_of_a_completion_mark_must_exist(spark, tmp_path):
     sink, folder = FileSink(str(tmp_path), "json"), tmp_path / "batch=0"
     assert sink(frame(spark), 0) == ROWS
     mark, (part, *_) = (folder / MARK).read_text(), sorted(folder.glob("part-*"))
@@ -169,7 +169,7 @@ def test_what_the_mark_says_must_be_there(spark, tmp_path):
     assert rows_written(spark, str(tmp_path / "batch=1")) is None
 
 
-def test_files_of_another_process_in_a_batch_are_told(spark, tmp_path, monkeypatch):
+def test_files_of_another_process_in_a_batch_are_reported(spark, tmp_path, monkeypatch):
     """Of two that write one batch, the other still copies into the folder."""
     fresh = tmp_path / "_writing-0-a"
     fresh.mkdir()
@@ -215,7 +215,7 @@ def test_a_stream_killed_while_it_renames_loses_no_row(spark, tmp_path, copying)
     assert sorted(row["s"] for row in spark.read.parquet(str(folder)).collect()) == list(range(1, ROWS + 1))
 
 
-def test_batches_of_earlier_versions_stay_but_for_the_one_that_comes_again(spark, tmp_path, caplog):
+def test_batches_of_earlier_versions_are_kept_but_for_a_repeated_one(spark, tmp_path, caplog):
     """They marked no batches. One that comes again has all its rows again; those before it don't come."""
     owner = Owner("checkpoint", "1", last=1)
     for batch in (0, 1):
@@ -231,7 +231,7 @@ def test_batches_of_earlier_versions_stay_but_for_the_one_that_comes_again(spark
     assert read(spark, tmp_path) == sorted([*range(ROWS)] * 2)
 
 
-def test_what_belongs_to_nobody_stands_aside(spark, tmp_path, caplog):
+def test_rows_of_unknown_origin_are_moved_aside(spark, tmp_path, caplog):
     """A sink that a function of its user calls doesn't know whose rows are there without a mark."""
     frame(spark).limit(5).write.parquet(str(tmp_path / "batch=0"))
     with caplog.at_level(logging.WARNING, "siddhi"):

@@ -1,4 +1,4 @@
-"""What the mark of a written batch may hold, without Spark."""
+"""Completion marks of written batches, without Spark."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from siddhi.spark.sinks import written_batch
         ('{"rows": 3}', None),
     ],
 )
-def test_a_batch_is_written_where_its_mark_says_so(
-    monkeypatch: pytest.MonkeyPatch, mark: str, rows: int | None
-) -> None:
+def test_a_batch_is_complete_if_its_mark_says_so(monkeypatch: pytest.MonkeyPatch, mark: str, rows: int | None) -> None:
     spark: Any = None
     monkeypatch.setattr(written_batch.files, "exists", lambda spark, path: True)
     monkeypatch.setattr(written_batch.files, "read_text", lambda spark, path: mark)

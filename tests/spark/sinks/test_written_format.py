@@ -34,7 +34,7 @@ def test_the_format_of_batches_is_known_by_their_files(spark, tmp_path):
     require_format(spark, folder, "csv")  # not known
 
 
-def test_a_stream_does_not_go_on_in_another_format(spark, tmp_path):
+def test_a_stream_does_not_continue_in_another_format(spark, tmp_path):
     from siddhi.spark import FileSink
 
     put(tmp_path, (1000, "a", 1), (5000, "a", 2))

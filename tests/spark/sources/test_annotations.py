@@ -55,7 +55,7 @@ def test_a_stream_from_files_into_files(spark, folder):
     ]
 
 
-def test_kafka_names_its_package(spark):
+def test_kafka_requires_its_package(spark):
     from siddhi.spark import SparkRuntime
 
     text = """@source(type = 'kafka', bootstrap.servers = 'localhost:9092', topic = 't', timestamp = 'ts', @map(type = 'json'))
@@ -74,7 +74,7 @@ define stream Out (a int);
 from There select a insert into Out;"""
 
 
-def test_other_sources_are_refused_where_they_would_be_read():
+def test_unsupported_sources_are_refused_when_they_are_read():
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(FOREIGN, None)  # its user may bind the stream
@@ -86,7 +86,7 @@ def test_other_sources_are_refused_where_they_would_be_read():
     assert "hint: use bind('There', frame, ...), or a source that keeps its events: kafka, file" in str(caught.value)
 
 
-def test_other_sinks_are_refused_where_they_would_be_written(spark):
+def test_unsupported_sinks_are_refused_when_they_are_written(spark):
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(FOREIGN, spark)
@@ -135,7 +135,7 @@ def test_the_command_line_explains_without_java(tmp_path):
         (["--engine", "spark", "--output", "O=o.csv", "--output", "S=o.csv"], "more than one --output writes to"),
     ],
 )
-def test_options_that_do_not_go_together(tmp_path, arguments, message):
+def test_conflicting_options_are_refused(tmp_path, arguments, message):
     path = tmp_path / "app.siddhi"
     path.write_text("define stream S (a int); from S select a insert into O;")
     result = CliRunner().invoke(siddhi, ["run", str(path), *arguments])

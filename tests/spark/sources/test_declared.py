@@ -1,4 +1,4 @@
-"""Several sources and sinks of one stream, and what a binding refuses."""
+"""Several sources and sinks of one stream, and invalid bindings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def out(spark, text: str) -> list[tuple[object, ...]]:
     return [tuple(row) for row in SparkRuntime(text, spark).output("O").collect()]
 
 
-def test_all_sources_of_a_stream_are_read_in_their_order(spark, tmp_path):
+def test_all_sources_of_a_stream_are_read_in_order(spark, tmp_path):
     write(spark, tmp_path, "a", (1, 10), (4, 30))
     write(spark, tmp_path, "b", (2, 10), (3, 20))
     both = source(tmp_path, "a") + source(tmp_path, "b")
@@ -40,7 +40,7 @@ def test_all_sources_of_a_stream_are_read_in_their_order(spark, tmp_path):
     assert out(spark, turned + ROWS + IN_ORDER) == [(2, 2), (1, 3), (3, 4), (4, 7)]
 
 
-def test_rows_of_one_ms_go_by_sequence(spark, tmp_path):
+def test_rows_of_one_millisecond_are_ordered_by_sequence(spark, tmp_path):
     write(spark, tmp_path, "a", (1, 10, 3), (2, 10, 2), (3, 10, 1), schema="n bigint, ts bigint, place int")
     for names, want in (("place", [3, 2, 1]), ("n", [1, 2, 3])):
         found = out(spark, source(tmp_path, "a", f", sequence = '{names}'") + ROWS + IN_ORDER)
@@ -49,7 +49,7 @@ def test_rows_of_one_ms_go_by_sequence(spark, tmp_path):
         out(spark, source(tmp_path, "a", ", sequence = 'plaice'") + ROWS + IN_ORDER)
 
 
-def test_several_sources_and_sinks_of_a_stream_that_goes_on(spark, tmp_path):
+def test_several_sources_and_sinks_of_a_continuous_stream(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     sinks = "".join(f"@sink(type = 'file', file.uri = '{tmp_path}/{n}', @map(type = 'json'))" for n in ("x", "y"))
@@ -76,7 +76,7 @@ def test_several_sources_and_sinks_of_a_stream_that_goes_on(spark, tmp_path):
     assert written("x") == written("y") == [(1, 1), (2, 3), (3, 5), (4, 7)]
 
 
-def test_all_sinks_of_a_stream_are_written_at_once(spark, tmp_path):
+def test_all_sinks_of_a_stream_are_written_together(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     write(spark, tmp_path, "a", (1, 10))
@@ -86,7 +86,7 @@ def test_all_sinks_of_a_stream_are_written_at_once(spark, tmp_path):
     assert [spark.read.parquet(f"{tmp_path}/{n}").count() for n in ("x", "y")] == [1, 1]
 
 
-def test_rows_at_a_rate_are_those_of_a_stream(spark):
+def test_rows_of_a_rate_source(spark):
     text = "@source(type = 'rate', timestamp = 'ts') define stream S (n long, ts long); from S select n insert into O;"
     with pytest.raises(
         SparkLoweringError, match="the rate source of 'S' generates rows over time, so it has none in batch"
@@ -97,7 +97,7 @@ def test_rows_at_a_rate_are_those_of_a_stream(spark):
 BOTH = "define stream S (n long); from S[n > 0] select n insert into O; from S#window.length(2) select n insert into P;"
 
 
-def test_what_a_binding_refuses(spark, tmp_path):
+def test_invalid_bindings_are_refused(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(BOTH, spark)
@@ -120,7 +120,7 @@ def test_what_a_binding_refuses(spark, tmp_path):
 
 @pytest.mark.parametrize("output", ["O", "P"])
 @pytest.mark.parametrize("prefer", ["native", "engine"])
-def test_a_row_without_event_time_is_refused_whoever_reads_it(spark, output, prefer):
+def test_a_row_without_event_time_is_refused_by_every_reader(spark, output, prefer):
     from siddhi.spark import SparkRuntime
     from siddhi.spark.failures import BadRowError, run_errors
 
@@ -159,7 +159,7 @@ def test_rows_of_a_stream_without_state_are_counted(spark, tmp_path):
     assert taken == [1]
 
 
-def test_what_was_cached_to_be_written_is_released(spark, tmp_path):
+def test_cached_rows_are_released_after_the_write(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
     write(spark, tmp_path, "a", (1, 10), (2, 20))
@@ -180,7 +180,7 @@ def test_what_was_cached_to_be_written_is_released(spark, tmp_path):
     assert found.count() == 2
 
 
-def test_columns_that_can_not_be_meant_by_their_names_are_told(spark):
+def test_ambiguous_column_names_are_reported(spark):
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(ROWS + IN_ORDER, spark)
@@ -204,7 +204,7 @@ def test_columns_that_can_not_be_meant_by_their_names_are_told(spark):
             runtime.bind("S", frame, **wrong)
 
 
-def test_times_and_sequences_may_have_any_name(spark):
+def test_times_and_sequences_can_have_any_name(spark):
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(ROWS + IN_ORDER, spark)
@@ -231,7 +231,7 @@ def test_a_time_without_zone_is_warned_of(spark):
 @pytest.mark.parametrize(
     ("option", "name"), [("watermark = '5 sec or so'", "watermark"), ("max.idle = '5'", "max_idle")]
 )
-def test_times_that_are_none_are_told_in_batch_and_as_a_stream(spark, tmp_path, option, name):
+def test_invalid_times_are_reported_in_batch_and_as_a_stream(spark, tmp_path, option, name):
     from siddhi.spark import MemorySink, SparkRuntime
 
     write(spark, tmp_path, "in", (1, 10))

@@ -42,7 +42,7 @@ def test_csv_is_read_as_by_the_embedded_engine(spark, tmp_path):
     assert out(spark, stream(tmp_path, "in", "csv")) == [*zip(want, [1, 2, 3, 4, 5, 6, None], strict=True)]
 
 
-def test_line_ends_and_marks_of_other_systems(spark, tmp_path):
+def test_line_ends_and_byte_order_marks(spark, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "0.csv").write_bytes(b'\xef\xbb\xbfsymbol,n,ts\r\nA,1,10\r\n"B ""b""",2,20\r\n')
     (tmp_path / "in" / "1.csv").write_bytes(b"")
@@ -58,7 +58,7 @@ def test_line_breaks_between_quotes_are_kept(spark, tmp_path, end):
 
 
 @pytest.mark.parametrize("format_", ["csv", "json"])
-def test_a_stream_of_what_another_stream_writes(spark, tmp_path, format_):
+def test_a_stream_of_the_output_of_another(spark, tmp_path, format_):
     from siddhi.spark import MemorySink, SparkRuntime
 
     for n, rows in enumerate(["A,1,10\nB,2,20", '"",3,30']):
@@ -73,7 +73,7 @@ def test_a_stream_of_what_another_stream_writes(spark, tmp_path, format_):
         assert sorted(sink.rows) == [[("A", 1, 10), ("B", 2, 20)], [("", 3, 30)]][n]
 
 
-def test_columns_of_csv_go_by_the_header(spark, tmp_path):
+def test_columns_of_csv_are_matched_by_the_header(spark, tmp_path):
     csv(tmp_path, "in", "ts,more,n,symbol", "10,x,1,A")
     assert out(spark, stream(tmp_path, "in", "csv")) == [("A", 1)]
     csv(tmp_path, "bare", "A;1;10")
@@ -91,7 +91,7 @@ def test_columns_of_csv_go_by_the_header(spark, tmp_path):
         ("A,1,", "column 'ts': a row has no event time"),
     ],
 )
-def test_rows_of_csv_that_are_none(spark, tmp_path, line, message):
+def test_invalid_rows_of_csv_are_refused(spark, tmp_path, line, message):
     from siddhi.spark.failures import BadRowError, run_errors
 
     csv(tmp_path, "in", "symbol,n,ts", line)
@@ -100,7 +100,7 @@ def test_rows_of_csv_that_are_none(spark, tmp_path, line, message):
             out(spark, stream(tmp_path, "in", "csv"), columns=columns)
 
 
-def test_rows_that_are_none_may_be_dropped_or_null(spark, tmp_path):
+def test_invalid_rows_can_be_dropped_or_null(spark, tmp_path):
     csv(tmp_path, "in", "symbol,n,ts", "A,seven,10", "B,2,20")
     assert out(spark, stream(tmp_path, "in", "csv", options=", mode = 'DROPMALFORMED'")) == [("B", 2)]
     assert out(spark, stream(tmp_path, "in", "csv", options=", mode = 'PERMISSIVE'")) == [("A", None), ("B", 2)]
@@ -147,7 +147,7 @@ def test_kinds_of_values(spark, tmp_path):
 
 
 @pytest.mark.parametrize("format_", ["parquet", "orc", "json", "csv"])
-def test_an_attribute_that_no_file_has(spark, tmp_path, format_):
+def test_an_attribute_missing_in_all_files(spark, tmp_path, format_):
     spark.createDataFrame([("A", 1, 10)], "symbol string, n int, ts bigint").write.format(format_).save(
         str(tmp_path / "in"), header="true"
     )
@@ -159,7 +159,7 @@ def test_an_attribute_that_no_file_has(spark, tmp_path, format_):
     assert "line 1, column 0" in told
 
 
-def test_columns_that_only_some_files_have(spark, tmp_path):
+def test_columns_missing_in_some_files(spark, tmp_path):
     first = {"ts": [10], "n": pa.array([1], pa.int32())}
     for name, n in (("in", pa.array([2], pa.int32())), ("wider", pa.array([2], pa.int64()))):
         (tmp_path / name).mkdir()
@@ -173,7 +173,7 @@ def test_columns_that_only_some_files_have(spark, tmp_path):
         out(spark, stream(tmp_path, "wider", "parquet", "symbol string, n long, ts long"))
 
 
-def test_json_that_is_not_what_the_app_says(spark, tmp_path):
+def test_json_of_other_types_is_refused(spark, tmp_path):
     from siddhi.spark.failures import BadRowError, run_errors
 
     for n, line in enumerate(['{"symbol": "A", "n": "x", "ts": 1}', '{"symbol": "A", "n": 1, "ts"']):
@@ -188,7 +188,7 @@ def test_json_that_is_not_what_the_app_says(spark, tmp_path):
 
 @pytest.mark.parametrize("broken", ['{"symbol": "B", "n": "x", "ts": 1}', '{"symbol": "B", "n": 1}', "no record"])
 @pytest.mark.parametrize("compiled", ["true", "false"])
-def test_records_that_filters_leave_out_are_looked_at(spark, tmp_path, broken, compiled):
+def test_filtered_records_are_checked(spark, tmp_path, broken, compiled):
     from siddhi.spark import SparkRuntime
     from siddhi.spark.failures import BadRowError, run_errors
 
@@ -241,7 +241,7 @@ def test_messages_of_kafka(spark):
 
 
 @pytest.mark.parametrize("format_", ["csv", "json", "parquet", "orc"])
-def test_what_sinks_write_sources_read(spark, tmp_path, format_):
+def test_output_of_sinks_can_be_read_by_sources(spark, tmp_path, format_):
     from siddhi.spark import SparkRuntime
 
     rows = [
@@ -277,7 +277,7 @@ def as_each_format(spark, folder) -> None:
     (folder / "torn" / "0.parquet").write_bytes(b"PAR1xxxx")
 
 
-def test_files_of_another_format_and_torn_ones(spark, tmp_path):
+def test_files_of_another_format_and_damaged_ones(spark, tmp_path):
     from siddhi.spark import MemorySink, SparkRuntime
 
     as_each_format(spark, tmp_path)
@@ -299,7 +299,7 @@ def test_files_of_another_format_and_torn_ones(spark, tmp_path):
         out(spark, stream(tmp_path, "parquet", "csv"))
 
 
-def test_a_torn_file_among_whole_ones(spark, tmp_path):
+def test_a_damaged_file_among_valid_ones(spark, tmp_path):
     from siddhi.spark import MemorySink, SparkRuntime
     from siddhi.spark.failures import BadRowError, run_errors
 
@@ -317,7 +317,7 @@ def test_a_torn_file_among_whole_ones(spark, tmp_path):
         out(spark, stream(tmp_path, "parquet", "parquet", "symbol string, m int, ts long"), columns="m")
 
 
-def test_csv_without_a_line(spark, tmp_path):
+def test_empty_csv(spark, tmp_path):
     (tmp_path / "nil.csv").touch()
     with pytest.raises(SparkLoweringError, match=r"nil\.csv is empty: the first line must name the columns"):
         out(spark, stream(tmp_path, "nil.csv", "csv"))

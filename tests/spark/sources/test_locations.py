@@ -1,4 +1,4 @@
-"""How places lie to each other: by components, through links, with patterns."""
+"""Relations of paths: by components, with links and patterns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NAMES = st.lists(st.sampled_from(["a", "b", "a b", "[c]", "d.csv"]), max_size=4)
         ("hdfs:/data", "hdfs:///data", "is"),
     ],
 )
-def test_how_places_lie(folder, other, lies):
+def test_relations_of_paths(folder, other, lies):
     assert relation(folder, other) == lies
 
 
@@ -57,7 +57,7 @@ def test_links_and_the_working_folder(tmp_path, monkeypatch):
 
 
 @given(NAMES, NAMES, st.sampled_from(["/", "hdfs://host/"]))
-def test_it_is_how_components_lie(one, two, root):
+def test_paths_are_compared_by_components(one, two, root):
     shared = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(one, two, strict=False)))
     want = None
     if shared == min(len(one), len(two)):

@@ -1,4 +1,4 @@
-"""What options of Spark's readers and writers may be is known before Spark says it; no Spark is needed."""
+"""Values of options of Spark's readers and writers are checked before Spark runs; no Spark is needed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from siddhi.spark.sources.option_values import value_instead
         ("sep", "anything", None),
     ],
 )
-def test_what_an_option_may_be(name, value, instead):
+def test_valid_values_of_options(name, value, instead):
     assert value_instead(name, value) == instead
 
 
@@ -47,7 +47,7 @@ def test_what_an_option_may_be(name, value, instead):
          "the file sink of 'S' has the invalid quoteAll 'no'"),
     ],
 )  # fmt: skip
-def test_an_app_says_what_an_option_may_be(text, message):
+def test_option_values_of_an_app_are_checked(text, message):
     with pytest.raises(SparkLoweringError) as caught:
         SparkRuntime(f"{text} define stream S (ts long); from S select ts insert into O;", None)
     told = " ".join(str(caught.value).split())

@@ -1,4 +1,4 @@
-"""What an app may say of its sources and sinks: everything is used or refused, with its place; no Spark is needed."""
+"""Options of sources and sinks are used or refused with their location; no Spark is needed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def options_of(text: str) -> dict[str, str]:
     return kafka_options(connector)
 
 
-def test_options_of_kafka_are_passed_on():
+def test_options_of_kafka_are_passed_through():
     text = app(
         source(
             f"{KAFKA}, kafka.security.protocol = 'SASL_SSL', kafka.group.id = 'mine', startingOffsets = 'latest', "
@@ -87,7 +87,7 @@ FILE = "type = 'file', file.uri = '/in'"
         ),
     ],
 )
-def test_sources_that_would_be_read_otherwise_than_they_say(text, message):
+def test_options_that_a_source_does_not_support_are_refused(text, message):
     with pytest.raises(SparkLoweringError) as caught:
         SparkRuntime(app(text), None)
     told = " ".join(str(caught.value).split())
@@ -113,13 +113,13 @@ def test_sources_that_would_be_read_otherwise_than_they_say(text, message):
         ),
     ],
 )
-def test_sinks_that_would_write_otherwise_than_they_say(text, message):
+def test_options_that_a_sink_does_not_support_are_refused(text, message):
     with pytest.raises(SparkLoweringError) as caught:
         SparkRuntime(app(sink=text), None)
     assert message in str(caught.value)
 
 
-def test_sources_of_a_stream_agree():
+def test_sources_of_a_stream_must_agree():
     two = source(f"{FILE}, watermark = '1 second'") + source("type = 'file', file.uri = '/other'")
     with pytest.raises(
         SparkLoweringError, match=r"the sources of 'S' differ in watermark: '1 second' and none.*line 2, column 0"
@@ -127,7 +127,7 @@ def test_sources_of_a_stream_agree():
         SparkRuntime(app(two), None)
 
 
-def test_every_sink_of_a_stream_is_made():
+def test_every_sink_of_a_stream_is_created():
     text = app(
         sink="""@sink(type = 'file', file.uri = '/a', @map(type = 'parquet', compression = 'zstd'))
         @sink(type = 'file', file.uri = '/b', @map(type = 'csv', sep = ';', header = 'false'))

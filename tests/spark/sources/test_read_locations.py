@@ -1,4 +1,4 @@
-"""Which places a DataFrame is read from."""
+"""The paths that a DataFrame is read from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_files_and_folders_of_a_frame(spark, tmp_path):
     assert read(spark.sql("select id + 1 as id from read_places"), "b c")
 
 
-def test_a_stream_tells_what_it_was_given(spark, tmp_path):
+def test_the_files_of_a_stream(spark, tmp_path):
     (tmp_path / "in").mkdir()
     rows = spark.readStream.schema("id bigint").json(f"{tmp_path}/in/*.json")
     assert places_of(rows.where("id > 1")) == [f"{tmp_path}/in/*.json"]

@@ -1,4 +1,4 @@
-"""Cells as values: those that the embedded engine's reader of CSV takes, and no others."""
+"""Text cells are converted as by the embedded engine's CSV reader."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def by_arrow(cell: str, kind: AttributeType) -> object:
     return found["v"][0].as_py()
 
 
-def test_cells_are_taken_as_by_the_embedded_engine(spark):
+def test_cells_are_converted_as_by_the_embedded_engine(spark):
     from pyspark.sql import functions as F
 
     from siddhi.spark.sources.text import BAD, Text, typed_rows
@@ -72,7 +72,7 @@ def test_cells_are_taken_as_by_the_embedded_engine(spark):
             assert repr(row[str(kind)]) == repr(by_arrow(row["cell"], kind)), (row["cell"], kind)
 
 
-def test_times_are_taken_as_by_the_embedded_engine(spark):
+def test_times_are_converted_as_by_the_embedded_engine(spark):
     from pyspark.sql import functions as F
 
     from siddhi.spark.sources.text import BAD, EVENT_TIME, Text, typed_rows
@@ -93,7 +93,7 @@ def test_times_are_taken_as_by_the_embedded_engine(spark):
             spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-def test_numbers_of_json_have_no_infinity(spark):
+def test_infinity_is_refused_in_json_numbers(spark):
     from pyspark.sql import functions as F
 
     from siddhi.spark.sources.text import BAD, Text, typed_rows

@@ -1,4 +1,4 @@
-"""A batch that failed is done again: what its first attempt left in the checkpoint is replaced."""
+"""A failed batch is repeated: state of its first attempt is replaced."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Flaky:
 
 
 @pytest.mark.parametrize(("failing", "written"), [({3}, False), ({3}, True), ({3, 4}, False)])
-def test_a_sink_that_failed_is_served_again(spark, tmp_path, failing, written):
+def test_a_failed_sink_is_called_again(spark, tmp_path, failing, written):
     from siddhi.spark import SparkRuntime
 
     write_files(tmp_path / "in", ROWS, 5, 2000)
@@ -59,7 +59,7 @@ def test_a_sink_that_failed_is_served_again(spark, tmp_path, failing, written):
     assert sorted(map(tuple, found)) == sorted(tuple(values) for _, *values in whole)
 
 
-def test_the_session_replaces_files_that_are_there(spark, tmp_path):
+def test_the_session_replaces_existing_files(spark, tmp_path):
     (tmp_path / "old").write_text("old")
     (tmp_path / "new").write_text("new")
     path = spark._jvm.org.apache.hadoop.fs.Path

@@ -1,4 +1,4 @@
-"""The end of a stream, again and again: time ends at its last event, whatever else has moved the watermark."""
+"""The end of a stream, repeatedly: time ends at its last event for any watermark."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def down(frame, batch):
     raise RuntimeError("the sink is down")
 
 
-def test_time_ends_at_the_last_event_whatever_moved_the_watermark(spark, tmp_path):
+def test_time_ends_at_the_last_event_for_any_watermark(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     put(tmp_path / "in", "a", [(1000, "a", 1)])
@@ -66,7 +66,7 @@ def test_time_ends_at_the_last_event_whatever_moved_the_watermark(spark, tmp_pat
     assert out.rows == [("a", 1, 1000)]
 
 
-def test_a_stream_that_stands_still_at_a_restart_releases_what_waits(spark, tmp_path):
+def test_a_stream_idle_at_a_restart_emits_buffered_rows(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     put(tmp_path / "in", "a", [(1000, "a", 1), (11_500, "b", 2)])
@@ -86,7 +86,7 @@ def test_a_stream_that_stands_still_at_a_restart_releases_what_waits(spark, tmp_
     assert out.rows == [("a", 1, 1000)]
 
 
-def test_an_end_that_failed_moves_time_no_further_than_one_that_did_not(spark, tmp_path):
+def test_a_failed_end_moves_time_as_a_successful_one(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     put(tmp_path / "in", "a", [(1000, "a", 1), (1001, "b", 1)])
@@ -100,7 +100,7 @@ def test_an_end_that_failed_moves_time_no_further_than_one_that_did_not(spark, t
     assert sorted(counts.rows) == [("a", 1, 1000), ("b", 1, 1001)]
 
 
-def test_from_a_flush_that_failed_only_another_one_goes_on(spark, tmp_path):
+def test_after_a_failed_flush_only_a_flush_continues(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     put(tmp_path / "in", "a", [(1000, "a", 1)])

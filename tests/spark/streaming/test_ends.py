@@ -17,7 +17,7 @@ PLAIN = "from S[v > 0] select k insert into Out;"
 
 
 @pytest.mark.parametrize("query", [PLAIN, SUM])
-def test_the_error_of_a_sink_comes_first(spark, tmp_path, query):
+def test_the_error_of_a_sink_is_reported_first(spark, tmp_path, query):
     def down(frame, batch):
         raise RuntimeError("the sink is down")
 
@@ -28,7 +28,7 @@ def test_the_error_of_a_sink_comes_first(spark, tmp_path, query):
     assert isinstance(caught.value.__cause__, StreamingQueryException)
 
 
-def test_the_error_of_spark_is_told_without_its_frames(spark, tmp_path):
+def test_the_error_of_spark_is_reported_without_its_frames(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     (tmp_path / "in").mkdir()

@@ -1,4 +1,4 @@
-"""Rows of a stream that are ahead of the clock: left out before they move time."""
+"""Rows ahead of the clock are dropped before they advance the watermark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_far_rows(folder) -> list[tuple]:
     return rows
 
 
-def test_they_are_counted_and_make_nothing_late(spark, tmp_path):
+def test_they_are_counted_and_do_not_advance_the_watermark(spark, tmp_path):
     from siddhi.spark.sinks.declared import MemorySink
 
     rows = with_far_rows(tmp_path)
@@ -40,7 +40,7 @@ def test_they_are_counted_and_make_nothing_late(spark, tmp_path):
     assert differences(want["Running"], [(row[-1], *row[:-1]) for row in running.rows]) is None
 
 
-def test_they_may_end_the_query(spark, tmp_path):
+def test_they_can_end_the_query(spark, tmp_path):
     from siddhi.spark.sinks.declared import MemorySink
 
     with_far_rows(tmp_path)
@@ -49,7 +49,7 @@ def test_they_may_end_the_query(spark, tmp_path):
         runtime.finish(str(tmp_path / "checkpoint"), {"Running": MemorySink()})
 
 
-def test_an_app_that_keeps_nothing_counts_them_too(spark, tmp_path):
+def test_a_stateless_app_counts_them_too(spark, tmp_path):
     from siddhi.spark import SparkRuntime
     from siddhi.spark.sinks.declared import MemorySink
 

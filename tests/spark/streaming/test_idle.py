@@ -1,4 +1,4 @@
-"""Streams that stand still, as the driver sees them; needs no Java."""
+"""Idle streams, as seen by the driver; needs no Java."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def written(idle: IdleInputs, now: float) -> dict[str, int]:
     return found
 
 
-def test_a_stream_that_stands_still_follows_the_others():
+def test_an_idle_stream_follows_the_others():
     idle = inputs(B=60)
     idle.saw("A", 5000, 1.0)
     assert idle.punctuations(59.0) == {}
@@ -32,7 +32,7 @@ def test_a_stream_that_stands_still_follows_the_others():
     assert written(idle, 90.0) == {"B": 5910}
 
 
-def test_it_waits_again_once_it_has_gone_on():
+def test_it_is_waited_for_once_it_has_rows_again():
     idle = inputs(B=60)
     idle.saw("A", 5000, 1.0)
     idle.saw("B", 100, 50.0)
@@ -40,20 +40,20 @@ def test_it_waits_again_once_it_has_gone_on():
     assert idle.punctuations(110.0) == {"B": 4910}
 
 
-def test_it_is_not_moved_where_it_is_ahead():
+def test_it_is_not_moved_if_it_is_ahead():
     idle = inputs(B=60)
     idle.saw("B", 9000, 1.0)
     idle.saw("A", 5000, 2.0)
     assert idle.punctuations(100.0) == {}
 
 
-def test_nothing_is_known_of_a_stream_that_never_came():
+def test_a_stream_without_rows_has_no_time():
     idle = inputs(B=60)
     assert idle.punctuations(100.0) == {}
     assert inputs(A=60, B=60).punctuations(100.0) == {}
 
 
-def test_where_all_stand_still_what_was_held_back_is_released():
+def test_if_all_streams_are_idle_buffered_rows_are_released():
     idle = inputs(A=60, B=60)
     idle.saw("A", 5000, 1.0)
     idle.saw("B", 4000, 2.0)
@@ -68,7 +68,7 @@ def test_one_stream_alone():
     assert idle.punctuations(61.0) == {"A": 5101}
 
 
-def test_after_a_restart_it_goes_on_with_what_was_known():
+def test_after_a_restart_it_continues_with_the_known_times():
     graces, patience = {"A": 100, "B": 10}, {"A": 60, "B": 60}
     idle = IdleInputs(graces, patience, now=0.0, latest={"A": 5000, "B": 4000, "Gone": 9000})
     idle.noted("A", 5101)
@@ -76,7 +76,7 @@ def test_after_a_restart_it_goes_on_with_what_was_known():
     assert written(idle, 60.0) == {"B": 5011}  # A has its mark
 
 
-def test_it_follows_where_others_are_said_to_be():
+def test_it_follows_a_given_time_of_the_others():
     idle = inputs(B=60)
     idle.saw("A", 5000, 1.0)
     idle.noted("A", 9100)  # by a user: nothing earlier will come
@@ -97,7 +97,7 @@ def test_idle_streams_emit_rows_up_to_the_latest_punctuation():
     assert written(idle, 100.0) == {"B": 9010}
 
 
-def test_a_day_has_no_more_marks_than_half_the_patience_fits_in():
+def test_the_number_of_punctuations_is_limited_by_the_idle_timeout():
     idle, n = inputs(B=60), 0
     for second in range(0, 86_400, 5):
         idle.saw("A", 1_000_000 + second * 1000, float(second))
@@ -116,7 +116,7 @@ class Query:
         self.recentProgress.append({"batchId": batch, "observedMetrics": metrics})
 
 
-def test_the_watch_reads_reports_and_writes_marks():
+def test_the_monitor_reads_reports_and_writes_punctuation():
     query, written = Query(), []
     noted: dict[str, int] = {}
     watch = IdleWatch(
@@ -139,7 +139,7 @@ def test_the_watch_reads_reports_and_writes_marks():
     assert written == [("B", 5910), ("B", 7010)]
 
 
-def test_the_watch_goes_on_after_whatever_fails_and_says_so(caplog):
+def test_the_monitor_logs_failures_and_continues(caplog):
     query, looks, written = Query(), iter([True] * 5 + [False]), []
 
     def write(stream: str, at: int) -> None:
@@ -156,7 +156,7 @@ def test_the_watch_goes_on_after_whatever_fails_and_says_so(caplog):
     assert caplog.messages[-1].endswith("4 times in a row: the store is away")
 
 
-def test_the_watch_ends_where_its_query_can_t_be_asked(caplog):
+def test_the_monitor_ends_if_its_query_cannot_be_read(caplog):
     def gone() -> bool:
         raise ConnectionRefusedError("no JVM")
 

@@ -1,4 +1,4 @@
-"""What a batch counts while it runs; needs no Java."""
+"""Counters of a running batch; needs no Java."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Mute:
         raise Py4JError("no such method")
 
 
-def test_a_spark_that_does_not_say_what_a_batch_counts_is_told_of_once(caplog, monkeypatch):
+def test_a_spark_without_counters_is_reported_once(caplog, monkeypatch):
     monkeypatch.setattr(last_times, "_told", [])
     with caplog.at_level("WARNING", "siddhi"):
         for _ in range(3):

@@ -70,7 +70,7 @@ def runtime_of(spark, app: str, folder: Path, streams: tuple[str, ...] = ("S",))
     ],
     ids=["behind filters", "nothing keeps state", "to several fragments and shards"],
 )
-def test_each_is_counted_and_put_out_once(spark, tmp_path, app, streams, output):
+def test_each_is_counted_and_emitted_once(spark, tmp_path, app, streams, output):
     from siddhi.spark import MemorySink
 
     runtime = runtime_of(spark, app, tmp_path, streams)
@@ -81,7 +81,7 @@ def test_each_is_counted_and_put_out_once(spark, tmp_path, app, streams, output)
         assert sorted(sink.rows) == [(*row, row[0]) for row in LATE]
 
 
-def test_who_is_not_given_every_row_does_not_tell():
+def test_a_reader_without_all_rows_does_not_report():
     for app, told in ((FILTERED, True), (RANGES, True), (SIDE_BY_SIDE, False)):
         made = plan(parse(TRADES + app))
         found = plan_streaming(made, cut(made, streaming=True, bound={"S"}), ["S__late"], shards=4, late=["S"])
@@ -89,7 +89,7 @@ def test_who_is_not_given_every_row_does_not_tell():
         assert [takes_all(fragment, "S") for fragment in found.fragments].count(True) == (1 if told else 2)
 
 
-def test_no_rows_are_left_to_what_only_sees_late_ones():
+def test_a_fragment_of_only_late_rows_gets_no_other_rows():
     made = plan(parse(TRADES + "@info(name = 'f') from S[v > 0] select k insert into Out;"))
     layout = cut(made, streaming=True, bound={"S"})
 
@@ -103,7 +103,7 @@ def test_no_rows_are_left_to_what_only_sees_late_ones():
     assert assign_key_ranges(fit.key_ranges, key_ranges("S__late", late=("S",))).indexes == [1]
 
 
-def test_they_are_a_streaming_dataframe_behind_catalyst_stages(spark, tmp_path):
+def test_they_are_a_streaming_dataframe_after_catalyst_stages(spark, tmp_path):
     runtime = runtime_of(spark, FILTERED, tmp_path)
     late = runtime.output("S__late", meta=True)
     assert late.isStreaming
@@ -112,7 +112,7 @@ def test_they_are_a_streaming_dataframe_behind_catalyst_stages(spark, tmp_path):
         runtime.output("Good__late")
 
 
-def test_a_late_row_that_filters_drop_is_counted_only_for_late_output(spark, tmp_path):
+def test_a_filtered_late_row_is_counted_only_for_late_output(spark, tmp_path):
     from siddhi.spark import MemorySink
 
     query = runtime_of(spark, FILTERED, tmp_path).finish(

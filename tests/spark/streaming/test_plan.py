@@ -1,4 +1,4 @@
-"""Streams on Spark: what is written is what one pass in the order of time gives, whatever happens on the way."""
+"""Streams on Spark write the output of one engine that reads all rows in order of time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def kill_after_commits(process: subprocess.Popen, folder: Path, commits: int) ->
     assert process.wait() == -signal.SIGKILL, (folder / "log").read_text()[-3000:]
 
 
-def test_a_stream_killed_twice_gives_the_rows_of_one_pass(spark, tmp_path):
+def test_a_stream_killed_twice_has_the_output_of_one_run(spark, tmp_path):
     rows = trades(3000)
     write_files(tmp_path / "in", rows, files=4, disorder_ms=2900)
     for commits in (2, 5):
@@ -73,7 +73,7 @@ def bound(spark, folder: Path, **options):
     return runtime
 
 
-def test_late_rows_are_counted_and_put_aside(spark, tmp_path):
+def test_late_rows_are_counted_and_written(spark, tmp_path):
     from siddhi.spark.sinks.declared import MemorySink
 
     rows = trades(400)
@@ -93,7 +93,7 @@ def test_late_rows_are_counted_and_put_aside(spark, tmp_path):
         runtime.start(str(tmp_path / "checkpoint"), {"Running": running})
 
 
-def test_a_checkpoint_of_another_form_is_refused(spark, tmp_path):
+def test_a_checkpoint_of_a_changed_app_is_refused(spark, tmp_path):
     from siddhi.spark import SparkRuntime
     from siddhi.spark.sinks.declared import MemorySink
 
@@ -110,7 +110,7 @@ def test_a_checkpoint_of_another_form_is_refused(spark, tmp_path):
     assert "(time, watermark, sequence) are Trades: ts 2 seconds n, and was Trades: ts 1 second n" in told
 
 
-def test_late_rows_may_end_the_query(spark, tmp_path):
+def test_late_rows_can_end_the_query(spark, tmp_path):
     from siddhi.spark.sinks.declared import MemorySink
 
     write_files(tmp_path / "in", trades(200), files=2, disorder_ms=0)

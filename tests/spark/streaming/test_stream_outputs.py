@@ -17,7 +17,7 @@ from tests.spark.trades import trades, write_files
 pytestmark = pytest.mark.spark
 
 
-def test_a_streaming_output_is_what_has_been_passed_by_the_watermark(spark, tmp_path):
+def test_a_streaming_output_has_the_rows_before_the_watermark(spark, tmp_path):
     rows = trades(400)
     write_files(tmp_path / "in", rows, files=2, disorder_ms=900)
     runtime = bound(spark, tmp_path / "in")
@@ -39,7 +39,7 @@ def test_a_streaming_output_is_what_has_been_passed_by_the_watermark(spark, tmp_
     assert differences(want, [(row[-1], *row[:-1]) for row in found]) is None
 
 
-def test_a_streaming_output_asks_for_the_store_it_needs(spark, tmp_path):
+def test_a_streaming_output_requires_its_state_store(spark, tmp_path):
     write_files(tmp_path / "in", trades(4), files=1, disorder_ms=0)
     name = "spark.sql.streaming.stateStore.providerClass"
     before = spark.conf.get(name)
@@ -55,7 +55,7 @@ def test_a_streaming_output_asks_for_the_store_it_needs(spark, tmp_path):
         runtime.output("Trades")
 
 
-def test_a_streaming_output_says_that_nothing_moves_time_for_it(spark, tmp_path):
+def test_a_streaming_output_warns_that_time_does_not_advance(spark, tmp_path):
     write_files(tmp_path / "in", trades(4), files=1, disorder_ms=0)
     runtime = bound(spark, tmp_path / "in")
     rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))

@@ -56,7 +56,7 @@ from every a=Y -> not S[k == a.k and v < 0] for 100 milliseconds select a.k as k
 
 @pytest.mark.parametrize("forget", [False, True])
 @pytest.mark.parametrize("last", [600, 601, 900])
-def test_what_the_last_event_leaves_overdue_waits_for_time_to_move(last, forget):
+def test_overdue_timers_of_the_last_event_run_when_time_advances(last, forget):
     """The first two rows of a key are emitted with the third, when their absences are overdue."""
     rows = [("S", at, ("a", n)) for n, at in enumerate((0, 200, 400))]
     rows += [("S", 600, ("b", 7)), ("S", last, ("b", 8)), ("S", last, ("b", 9))]

@@ -1,4 +1,4 @@
-"""Two streams and their common time: one stands still, ends later, and goes on after the end."""
+"""Two streams and their common time: one is idle, ends later, and continues after the end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def put(folder, name: str, rows: list[tuple]) -> None:
     pq.write_table(pa.Table.from_arrays(columns, schema=types), folder / f"{name}.parquet")
 
 
-def test_a_stream_that_stands_still_and_time_at_the_end(spark, tmp_path, monkeypatch):
+def test_an_idle_stream_and_the_end_of_time(spark, tmp_path, monkeypatch):
     from siddhi.spark import MemorySink, SparkRuntime
     from siddhi.spark.streaming import starting
 

@@ -45,7 +45,7 @@ def put_out(function) -> list[tuple]:
 
 
 @pytest.mark.parametrize("sorted_", [False, True])
-def test_what_leaves_keeps_the_place_of_the_rows_it_comes_of(sorted_):
+def test_output_keeps_the_order_of_its_rows(sorted_):
     planned = plan(parse(APP))
     (fragment,) = cut(planned, prefer="engine").fragments
     program = write_program(planned, fragment, ["U"], ordered=["U"])
@@ -98,7 +98,7 @@ def test_stream_processors_emit_everything_due_by_the_last_event(text, asked, wa
     assert bool(made) == (wait == 500)
 
 
-def test_what_time_alone_brings_out_of_a_query():
+def test_output_of_timers():
     text = (
         "define stream S (a string); from S#kit:later(500) select a insert into U;"
         "from S#kit:second() select a insert into V;"

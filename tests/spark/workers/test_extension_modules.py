@@ -30,7 +30,7 @@ def same(x):
     return x
 
 
-def test_the_modules_of_what_a_text_calls():
+def test_the_modules_of_called_functions():
     assert modules_of("from S#window.length(2) select sum(i) as s, coalesce(a, b) as c insert into O;") == ()
     assert modules_of("from S select here:same(i) as s insert into O;") == (__name__,)
     app = plan(parse("define stream S (i int); from S[here:same(i) > 0] select i insert into O;"))
@@ -38,19 +38,19 @@ def test_the_modules_of_what_a_text_calls():
     assert write_program(app, fragment, ["O"]).modules == (__name__,)
 
 
-def test_the_main_program_can_not_be_imported(monkeypatch):
+def test_functions_of_the_main_program_are_refused(monkeypatch):
     monkeypatch.setattr(same, "__module__", "__main__")
     with pytest.raises(SparkSetupError, match="function 'here:same' is defined in the main program"):
         modules_of("from S select here:same(i) as s insert into O;")
 
 
-def test_a_worker_without_the_module_says_so():
+def test_a_worker_without_the_module_reports_it():
     with pytest.raises(SparkRunError, match=r"a worker can't import module 'no_such_thing' .*addPyFile"):
         import_modules(("no_such_thing",))
 
 
 @pytest.mark.spark
-def test_a_function_of_a_module_that_was_sent(spark, tmp_path, monkeypatch):
+def test_a_function_of_a_sent_module_can_be_called(spark, tmp_path, monkeypatch):
     from siddhi.spark import SparkRuntime
 
     (tmp_path / "shipped_extensions.py").write_text(MODULE)

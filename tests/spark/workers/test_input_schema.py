@@ -1,4 +1,4 @@
-"""Rows that have waited for one schema pass another one."""
+"""Rows buffered with one input schema are converted to another."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ MIXED = rows(
         (MIXED, TURNED, [(5, 0, 0, "a", None, 1), (6, 1, 1, "b", 2, 3), (7, 2, -1, None, None, None), (8, 1, 1, None, None, 9)]),
     ],
 )  # fmt: skip
-def test_each_row_goes_where_its_stream_goes(came, now, want):
+def test_each_row_is_sent_to_its_stream(came, now, want):
     found = upgrade_rows(came, now, [ALONE, BOTH])
     assert told(found) == want
     assert found.schema.names == ["o0", "o1", *now.columns]
     assert upgrade_rows(decode(encode(found)), now, [ALONE, BOTH]).equals(found)  # it says for which schema it is
 
 
-def test_rows_of_the_schema_stay_as_they_are():
+def test_rows_of_the_current_schema_are_unchanged():
     assert upgrade_rows(MIXED, BOTH, [ALONE, BOTH]) is MIXED
     assert upgrade_rows(MIXED, BOTH, []) is MIXED
 
 
-def test_rows_of_an_input_schema_that_never_was_are_told():
+def test_rows_of_an_unknown_input_schema_are_reported():
     with pytest.raises(SparkRunError, match="the schema of buffered rows is not in its manifest"):
         upgrade_rows(MIXED, ALONE, [OTHER])
 
 
-def test_an_input_schema_survives_being_written():
+def test_an_input_schema_is_restored_from_its_text():
     for schema in (ALONE, BOTH):
         again = InputSchema.from_json(json.loads(json.dumps(schema.to_json())))
         assert (again, again.schema_id) == (schema, schema.schema_id)
@@ -82,7 +82,7 @@ def test_an_input_schema_survives_being_written():
     assert len({schema.schema_id for schema in (ALONE, BOTH, TURNED, OTHER)}) == 4
 
 
-def test_rows_that_were_left_behind_stay_so():
+def test_dropped_rows_stay_dropped():
     again = replace(BOTH, assigned_id="again")
     assert told(upgrade_rows(OF_S, again, [replace(ALONE, dropped=("S",))])) == []
     assert told(upgrade_rows(MIXED, again, [replace(BOTH, dropped=("S",))])) == [

@@ -40,7 +40,7 @@ def sent(shard: Shard, *keys: str) -> list[dict]:
     return [row for _, batch in shard.drain() for row in batch.to_pylist()]
 
 
-def test_tables_that_are_only_read_are_those_of_the_start_and_no_state():
+def test_read_only_tables_are_loaded_at_the_start_and_not_in_the_state():
     before = Shard(program(("a", "Anna"), ("b", "a name that would be seen in a snapshot")))
     before.open(3, 0)
     assert [(row["name"], row["n"]) for row in sent(before, "a", "a")] == [("Anna", 1), ("Anna", 2)]

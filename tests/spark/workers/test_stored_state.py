@@ -24,7 +24,7 @@ def rows_of(first: int, n: int, keys: int) -> list:
     ]
 
 
-def test_what_changed_is_written_beside_the_base():
+def test_changes_are_stored_beside_the_base():
     kept = FakeStream(APP, bound={"S"}, shards=1, grace=0)
     forgetful = FakeStream(APP, bound={"S"}, shards=1, grace=0, forget=True)
     sizes = []

@@ -1,4 +1,4 @@
-"""UUIDs of work that is done again are the same again."""
+"""Repeated work has the same UUIDs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def streamed(run: str) -> FakeStream:
     return stream
 
 
-def test_a_stream_that_is_run_again_makes_the_same_ids():
+def test_a_repeated_stream_has_the_same_ids():
     one, again, other = streamed("one"), streamed("one"), streamed("other")
     assert one.found == again.found
     ids = [row[-1] for stream in (one, other) for rows in stream.found.values() for row in rows]
@@ -32,7 +32,7 @@ def test_a_stream_that_is_run_again_makes_the_same_ids():
 
 
 @pytest.mark.spark
-def test_a_batch_that_is_computed_again_makes_the_same_ids(spark):
+def test_a_repeated_batch_has_the_same_ids(spark):
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(APP, spark, shards=3)

@@ -1,4 +1,4 @@
-"""The order in which rows that waited reach an engine."""
+"""The order of rows from the watermark buffer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def batch_of(rows):
     return pa.RecordBatch.from_arrays(columns, names=NAMES)
 
 
-def test_equal_rows_go_by_their_values_whatever_order_they_came_in():
+def test_rows_of_equal_time_are_ordered_by_values():
     found = {
         repr([tuple(row.values()) for row in in_order([batch_of(rows[:2]), batch_of(rows[2:])], 4)
               .rename_columns([f"c{n}" for n in range(8)]).to_pylist()])
@@ -45,12 +45,12 @@ def test_equal_rows_go_by_their_values_whatever_order_they_came_in():
     )
 
 
-def test_rows_that_differ_in_time_stay_as_they_are():
+def test_rows_of_different_times_are_unchanged():
     rows = [(n, *ROWS[0][1:]) for n in range(3)]
     assert in_order([batch_of(rows)], 4).equals(batch_of(rows))
 
 
-def test_rows_that_are_let_in_may_be_fewer():
+def test_upgraded_rows_can_be_fewer():
     handle = Handle()
     waiting = WatermarkBuffer(handle.getMapState("pending"), handle.getValueState("timer", ""), handle, 4)
     waiting.put(0, [(encode(batch_of([(n, *ROWS[0][1:]) for n in span])), span[0], span[-1], len(span))
@@ -96,7 +96,7 @@ def chunk_of(first, n):
 
 
 @pytest.mark.parametrize("query", [["a"] * 12, [f"{n}" for n in range(12)]])
-def test_a_step_of_the_watermark_touches_only_what_it_releases(query):
+def test_a_watermark_step_touches_only_the_rows_it_releases(query):
     """Rows that wait for long are written once, whichever worker goes on (another query: another worker's cache)."""
     handle, pending = Handle(), Counted()
     timer = handle.getValueState("timer", "")
@@ -121,7 +121,7 @@ def test_a_step_of_the_watermark_touches_only_what_it_releases(query):
     assert found == list(range(600))
 
 
-def test_a_chunk_that_is_passed_in_part_leaves_the_rest_of_it():
+def test_a_partly_released_chunk_keeps_the_rest():
     handle, pending = Handle(), Counted()
     timer = handle.getValueState("timer", "")
     waiting = WatermarkBuffer(pending, timer, handle, 1)
@@ -156,7 +156,7 @@ def test_a_repeated_attempt_writes_the_same_state_in_any_row_order():
     assert written[0] == written[1]
 
 
-def test_rows_that_are_not_there_are_told_in_a_sentence():
+def test_missing_rows_are_an_error_of_one_sentence():
     handle, pending = Handle(), Counted()
     waiting = WatermarkBuffer(pending, handle.getValueState("timer", ""), handle, 1)
     waiting.add("query", 7, [chunk_of(10, 10)])

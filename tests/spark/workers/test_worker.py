@@ -1,4 +1,4 @@
-"""What a worker keeps between tasks is only used for the very state that is in the store; needs no Java."""
+"""Values that a worker keeps between tasks are used only for the stored state; needs no Java."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows_of(first: int, n: int) -> list:
     return [(i, "S", 10_000 + i, (f"k{rng.randrange(20)}", i)) for i in range(first, first + n)]
 
 
-def test_kept_values_belong_to_one_state():
+def test_cached_values_belong_to_one_state():
     gone: list[str] = []
     kept: WorkerCache[str] = WorkerCache(10, gone.append)
     kept.put("query", 1, 77, "first")
@@ -42,7 +42,7 @@ def test_kept_values_belong_to_one_state():
     assert kept.take("query", 1, 77) is None
 
 
-def test_what_was_not_used_for_longest_is_released():
+def test_the_least_recently_used_value_is_released():
     gone: list[str] = []
     kept: WorkerCache[str] = WorkerCache(10, gone.append)
     kept.put("query", 1, 1, "a", 4)
@@ -56,7 +56,7 @@ def test_what_was_not_used_for_longest_is_released():
 
 
 @pytest.mark.parametrize("same_rows", [True, False])
-def test_an_attempt_that_failed_leaves_nothing_that_is_taken_for_the_state(same_rows):
+def test_a_failed_attempt_leaves_no_cached_state(same_rows):
     once = FakeStream(APP, bound={"S"}, shards=3, grace=50, forget=True)
     again = FakeStream(APP, bound={"S"}, shards=3, grace=50)
     for batch in range(6):
@@ -72,7 +72,7 @@ def test_an_attempt_that_failed_leaves_nothing_that_is_taken_for_the_state(same_
     assert len(once.found["Out"]) == 1200
 
 
-def test_a_worker_that_another_one_has_overtaken_reads_the_store():
+def test_a_worker_with_outdated_state_reads_the_store():
     once = FakeStream(APP, bound={"S"}, shards=1, grace=50, forget=True)
     stream = FakeStream(APP, bound={"S"}, shards=1, grace=50)
     here = stream.run
@@ -86,7 +86,7 @@ def test_a_worker_that_another_one_has_overtaken_reads_the_store():
     assert stream.found == once.found
 
 
-def test_a_worker_that_goes_on_asks_the_store_for_tokens_only(monkeypatch):
+def test_a_worker_with_current_state_reads_only_tokens(monkeypatch):
     stream = FakeStream(APP, bound={"S"}, shards=2, grace=50)
     stream.batch(rows_of(0, 200))
     monkeypatch.setattr(StoredState, "read", lambda *_: pytest.fail("the engine is there"))
@@ -97,7 +97,7 @@ def test_a_worker_that_goes_on_asks_the_store_for_tokens_only(monkeypatch):
     assert len(stream.found["Out"]) == 800
 
 
-def test_what_all_rows_share_is_not_sent_but_is_in_the_parcels():
+def test_common_values_are_in_the_record_batches():
     stream = FakeStream(APP, bound={"S"}, shards=2, grace=0)
     (program,) = stream.programs
     layout = RowLayout(input_columns=((0, 1),), order=(None, 3, None, 0), fragment=0)

@@ -23,7 +23,7 @@ def refusal(app: Path) -> SiddhiAppError:
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda path: path.stem)
-def test_message_is_the_golden_one(app: Path, golden: Golden) -> None:
+def test_the_message_equals_the_golden_file(app: Path, golden: Golden) -> None:
     error = refusal(app)
     assert not isinstance(error, SiddhiParserError), "the parser's errors have their own folder"
     assert error.span is not None

@@ -23,7 +23,7 @@ QUERIES = sorted(Path(__file__).parent.glob("*.siddhiql"))
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda path: path.stem)
-def test_message_is_the_golden_one(query: Path, golden: Golden) -> None:
+def test_the_message_equals_the_golden_file(query: Path, golden: Golden) -> None:
     text = query.read_text(encoding="utf-8")
     with pytest.raises(OnDemandQueryCreationError) as caught:
         plan_on_demand(parse_on_demand_query(text), plan(parse(APP)), source=text)

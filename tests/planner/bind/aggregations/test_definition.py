@@ -1,4 +1,4 @@
-"""Aggregations as plans: what is kept, how long, and how it is read."""
+"""Plans of aggregations: base values, retention, and reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stored(plan: AggregationPlan) -> list[str]:
 # --- what is kept
 
 
-def test_base_values_are_shared_between_those_that_need_them() -> None:
+def test_base_values_are_shared() -> None:
     plan = aggregation("sum(i) as a, avg(i) as b, count() as c, avg(d) as e, count(s) as g")
     assert stored(plan) == ["AGG_TIMESTAMP long", "AGG_SUM_i long", "AGG_COUNT long", "AGG_SUM_d double"]
     assert [(output.kind, output.position, output.count) for output in plan.outputs] == [
@@ -46,7 +46,7 @@ def test_base_values_are_shared_between_those_that_need_them() -> None:
     ]
 
 
-def test_types_of_what_readers_see() -> None:
+def test_types_of_the_output() -> None:
     plan = aggregation(
         "sum(i) as si, sum(l) as sl, sum(f) as sf, avg(i) as ai, count() as n, min(f) as lo, max(i) as hi, "
         "distinctCount(s) as ds, stdDev(f) as sd, b, s as t, l * 2 as twice"
@@ -68,7 +68,7 @@ def test_types_of_what_readers_see() -> None:
     ]
 
 
-def test_with_by_rows_have_the_time_of_their_events() -> None:
+def test_with_aggregate_by_rows_have_the_time_of_their_events() -> None:
     plan = aggregation("s, b as lastB, sum(i) as t", "group by s, i aggregate by l every min, sec")
     assert stored(plan) == [
         "AGG_TIMESTAMP long",
@@ -95,12 +95,12 @@ def test_durations_are_sorted_and_ranges_are_filled() -> None:
     assert plan.tables == ("A_MINUTES", "A_HOURS", "A_DAYS", "A_MONTHS")
 
 
-def test_streams_may_be_defined_after_what_aggregates_them() -> None:
+def test_a_stream_may_be_defined_after_its_aggregation() -> None:
     text = "define aggregation A from S select sum(x) as t aggregate every sec, min; define stream S (x int);"
     assert planned(text).aggregations["A"].input.source == "S"
 
 
-def test_batches_know_of_aggregations() -> None:
+def test_a_batch_is_checked_for_aggregations() -> None:
     text = """define stream S (x int); define stream Q (x int);
         define aggregation A from S select sum(x) as t aggregate every sec, min;
         from S join A within '2017-**-** **:**:**' per 'min' select t insert into O;"""
@@ -134,7 +134,7 @@ def test_the_app_says_its_time_zone_before_the_system_does() -> None:
         assert caught.value.line == 2
 
 
-def test_the_zone_of_the_system_is_nothing_that_an_app_says() -> None:
+def test_the_zone_of_the_system_is_not_set_by_the_app() -> None:
     text = f"{STREAM} define aggregation A from S select sum(i) as t aggregate every hour ... year;"
     zone = {"aggTimeZone": "Asia/Colombo"}
 
@@ -146,7 +146,7 @@ def test_the_zone_of_the_system_is_nothing_that_an_app_says() -> None:
     assert said(f"@app:aggTimeZone('Asia/Colombo') {text}", {}) == f"{said(text, {})}\nbuckets begin in Asia/Colombo"
 
 
-def test_nodes_that_share_an_aggregation_are_told_apart() -> None:
+def test_nodes_that_share_an_aggregation_are_distinguished() -> None:
     definition = "@store(type = 'rdbms', url = 'sqlite://') define aggregation A from S select sum(i) as t aggregate by l every sec, min;"
     app = parse(f"{STREAM} {definition}")
     planned = plan(app, properties={"partitionById": "true", "shardId": "one"})
@@ -177,7 +177,7 @@ def test_rows_are_kept_for_a_while_by_default() -> None:
     assert purge.retention_ms == (120_000, DAY, 30 * DAY, 366 * DAY, None, None)
 
 
-def test_how_long_rows_are_kept_can_be_said() -> None:
+def test_retention_can_be_set() -> None:
     annotation = "@purge(enable='true', interval='5 min', @retentionPeriod(sec='10 min', minutes='all'))"
     purge = aggregation("i", annotation=annotation).purge
     assert purge is not None
@@ -203,7 +203,7 @@ def test_how_long_rows_are_kept_can_be_said() -> None:
         ("@persistedAggregation(enable='true')", "not supported yet"),
     ],
 )
-def test_annotations_that_are_refused(annotation: str, message: str) -> None:
+def test_invalid_annotations_are_refused(annotation: str, message: str) -> None:
     error = refused(f"{annotation} define aggregation A from S select sum(i) as t aggregate every sec, min;")
     assert message in error.message
 
@@ -229,19 +229,19 @@ def test_annotations_that_are_refused(annotation: str, message: str) -> None:
         ("from S select minForever(i) as t", "E325", "incrementally"),
     ],
 )
-def test_definitions_that_are_refused(definition: str, code: str, message: str) -> None:
+def test_invalid_definitions_are_refused(definition: str, code: str, message: str) -> None:
     error = refused(f"define table T (i int); define aggregation A {definition} aggregate every sec, min;")
     assert error.code == code
     assert message in error.message
 
 
-def test_a_range_runs_from_fine_to_coarse() -> None:
+def test_a_range_goes_from_fine_to_coarse_durations() -> None:
     for durations in ("hour ... sec", "hour ... hour"):
         error = refused(f"define aggregation A from S select i aggregate every {durations};")
         assert "must be finer than the end" in error.message
 
 
-def test_ids_are_not_given_twice() -> None:
+def test_duplicate_ids_are_refused() -> None:
     definition = "define aggregation A from S select i aggregate every sec, min;"
     for other in ("define stream A (i int);", "define table A_SECONDS (i int);", definition):
         assert refused(other + definition).code == "E204"
@@ -257,7 +257,7 @@ def test_only_the_aggregation_writes_its_tables() -> None:
 # --- reading
 
 
-def test_a_join_says_which_rows_it_reads() -> None:
+def test_a_join_selects_the_rows_it_reads() -> None:
     text = """define aggregation A from S select s, sum(i) as t group by s aggregate every sec, hour;
         from A join S as q on A.s == q.s within '2017-06-01 04:**:**' per 'Hours' select t insert into O;"""
     found = query(text).input
@@ -281,19 +281,19 @@ def test_a_join_says_which_rows_it_reads() -> None:
         ("within A.t, 6L per 'sec'", "not in scope"),
     ],
 )
-def test_joins_that_read_nothing(reading: str, message: str) -> None:
+def test_invalid_reads_of_an_aggregation_in_a_join_are_refused(reading: str, message: str) -> None:
     text = "define aggregation A from S select sum(i) as t aggregate every sec, hour;"
     error = refused(f"{text} from S join A {reading} select t insert into O;")
     assert message in error.message
 
 
 @pytest.mark.parametrize("source", ["A[t > 1L]", "A#window.length(1)"])
-def test_an_aggregation_has_no_handlers(source: str) -> None:
+def test_handlers_of_an_aggregation_are_refused(source: str) -> None:
     text = "define aggregation A from S select sum(i) as t aggregate every sec, hour;"
     refused(f"{text} from S join {source} as a within 5L, 6L per 'sec' select t insert into O;")
 
 
-def test_words_behind_per() -> None:
+def test_texts_of_per() -> None:
     assert [duration_named(word) for word in ("SEC", "second", "Minutes", "hours", " day ", "month", "years")] == [
         Duration.SECONDS,
         Duration.SECONDS,
@@ -342,7 +342,7 @@ def test_ranges_with_wildcards(text: str, start: int, end: int) -> None:
         "2016-02-01 04:05:50 +25:30",
     ],
 )
-def test_what_is_no_range(text: str) -> None:
+def test_invalid_ranges_are_refused(text: str) -> None:
     with pytest.raises(
         ValueError,
         match=r": write 'yyyy-MM-dd HH:mm:ss', with \*\* for trailing parts that are open \('2017-06-01 \*\*:\*\*:\*\*', '2017-\*\*-\*\* \*\*:\*\*:\*\*'\), and append an offset '\+HH:mm' if the time is not GMT",
@@ -354,7 +354,7 @@ def test_what_is_no_range(text: str) -> None:
     ("values", "which"),
     [(("2016-02-29 23:59:59", None), "second "), ((None, 1), "first "), ((None, None), "first "), ((None,), "")],
 )
-def test_a_null_is_no_end_of_a_range(values: tuple[object, ...], which: str) -> None:
+def test_null_is_refused_as_the_end_of_a_range(values: tuple[object, ...], which: str) -> None:
     with pytest.raises(ValueError, match=f"the {which}value of 'within' is null"):
         time_range(*values)
 

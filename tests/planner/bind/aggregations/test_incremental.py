@@ -1,4 +1,4 @@
-"""Incremental aggregators of extensions in plans: what is kept and shared, and what is refused."""
+"""Plans of incremental aggregators of extensions: base attributes, sharing, and errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def refused(select: str, registry: Registry = REGISTRY) -> SiddhiAppError:
 # --- what is kept
 
 
-def test_base_attributes_are_kept_and_expressions_made_of_them() -> None:
+def test_base_attributes_are_stored_and_expressions_built_from_them() -> None:
     found = app("s, my:geometricMean(d) as g, my:weightedMean(i, l) as w", "group by s aggregate by l every sec, min")
     lines = explain(found).splitlines()
     kept = [line.strip() for line in lines if line.startswith("  ")][:8]
@@ -63,7 +63,7 @@ def test_base_attributes_are_kept_and_expressions_made_of_them() -> None:
     assert not app("sum(i) as t").aggregations["A"].extended
 
 
-def test_what_is_the_same_is_kept_once() -> None:
+def test_equal_base_attributes_are_stored_once() -> None:
     found = app("min(i) as lo, my:spread(i) as sp, max(i) as hi, my:spread(l) as sl").aggregations["A"]
     assert [attribute.name for attribute in found.stored] == [
         "AGG_TIMESTAMP",
@@ -81,7 +81,7 @@ def test_what_is_the_same_is_kept_once() -> None:
     assert [attribute.type for attribute in found.attributes[1:]] == [INT, INT, INT, LONG]
 
 
-def test_a_count_is_shared_with_that_of_a_mean() -> None:
+def test_a_count_is_shared_with_an_average() -> None:
     def rate(x: Attribute) -> IncrementalAttributeAggregator:
         summed = BaseAttribute(f"AGG_SUM_{x.name}", DOUBLE, "sum", x.name)
         return IncrementalAttributeAggregator(
@@ -92,7 +92,7 @@ def test_a_count_is_shared_with_that_of_a_mean() -> None:
     assert [attribute.name for attribute in found.stored] == ["AGG_TIMESTAMP", "AGG_SUM_d", "AGG_COUNT"]
 
 
-def test_a_final_expression_that_is_a_base_attribute_is_read_as_it_is() -> None:
+def test_a_final_expression_that_is_a_base_attribute_is_read_directly() -> None:
     def last(x: Attribute) -> IncrementalAttributeAggregator:
         return IncrementalAttributeAggregator((BaseAttribute("Last", x.type, "latest", x.name),), "Last")
 
@@ -139,7 +139,7 @@ def test_expressions_may_be_objects() -> None:
         ),
     ],
 )
-def test_calls_that_are_refused(select: str, code: str, message: str) -> None:
+def test_invalid_calls_are_refused(select: str, code: str, message: str) -> None:
     error = refused(select)
     assert error.code == code
     assert message in error.message
@@ -147,14 +147,14 @@ def test_calls_that_are_refused(select: str, code: str, message: str) -> None:
     assert (error.span.line, error.span.column) >= (3, 7)
 
 
-def test_hints_say_what_would_fit() -> None:
+def test_errors_suggest_a_valid_call() -> None:
     assert refused("my:spread(s) as x").hint == "it accepts int, long, float and double"
     assert refused("my:geometricMean(i) as x").hint == "it accepts double"
     assert refused("my:spred(i) as x").hint == "did you mean 'my:spread'?"
     assert "my:spread" in (refused("minForever(i) as x").hint or "")
 
 
-def test_a_query_has_no_incremental_aggregators() -> None:
+def test_incremental_aggregators_are_refused_in_queries() -> None:
     text = f"{STREAM}from S select my:spread(i) as x insert into O;"
     with pytest.raises(
         SiddhiAppError, match="'my:spread' is an incremental aggregator, which only the selection of 'define"
@@ -233,7 +233,7 @@ K = BaseAttribute("K", DOUBLE, "sum", "d")
         (lambda x: K, "returned BaseAttribute", "must return an IncrementalAttributeAggregator"),
     ],
 )
-def test_descriptions_that_cannot_be(describe: Callable[..., Any], message: str, hint: str | None) -> None:
+def test_invalid_descriptions_are_refused(describe: Callable[..., Any], message: str, hint: str | None) -> None:
     registry = registry_of(describe)
     text = (
         f"{STREAM}define table T (K double); define aggregation A from S\nselect my:f(d) as x aggregate every sec, min;"
@@ -249,7 +249,7 @@ def test_descriptions_that_cannot_be(describe: Callable[..., Any], message: str,
     assert (error.span.line, error.span.column) == (3, 7)
 
 
-def test_what_an_extension_raises_refuses_the_app() -> None:
+def test_an_exception_of_an_extension_refuses_the_app() -> None:
     def picky(x: Attribute) -> IncrementalAttributeAggregator:
         raise ValueError(f"'{x.name}' is not a good", "take another")
 
@@ -264,7 +264,7 @@ def test_what_an_extension_raises_refuses_the_app() -> None:
     assert isinstance(error.__cause__, KeyError)
 
 
-def test_base_attributes_of_one_name_must_be_the_same() -> None:
+def test_base_attributes_of_equal_name_must_be_equal() -> None:
     def greatest(x: Attribute) -> IncrementalAttributeAggregator:
         return IncrementalAttributeAggregator(
             (BaseAttribute(f"AGG_MIN_{x.name}", x.type, "max", x.name),), f"AGG_MIN_{x.name}"

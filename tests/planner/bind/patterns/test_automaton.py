@@ -48,30 +48,32 @@ def test_elements_become_states_in_order() -> None:
         ("every e1=A, e2=B", [0, None], [0, None]),
     ],
 )
-def test_groups_know_where_they_start_again(text: str, again: list[int | None], expiry: list[int | None]) -> None:
+def test_groups_have_the_state_where_they_start_again(
+    text: str, again: list[int | None], expiry: list[int | None]
+) -> None:
     plan = pattern(text)
     assert [state.again for state in plan.states] == again
     assert [state.expiry for state in plan.states] == expiry
 
 
-def test_a_group_of_empty_counts_starts_again_late_or_never() -> None:
+def test_a_group_of_optional_counts_starts_again_late_or_never() -> None:
     first, _ = pattern("every e1=A<0:2> -> e2=B").states
     assert (first.again, first.late_again) == (0, True)
     _, inner, _ = pattern("e1=A -> every e2=B<0:2> -> e3=A").states
     assert (inner.again, inner.late_again) == (None, False)
 
 
-def test_a_slot_keeps_what_is_read_later() -> None:
+def test_a_slot_keeps_attributes_that_are_read_later() -> None:
     plan = pattern("e1=A[y > 1.0] -> e2=B[k == e1.k and z > 3L] -> e3=A[x > 2]", "select e1.x as x, e3.y as y")
     assert [[slot.attributes[i].name for i in slot.kept] for slot in plan.slots] == [["k", "x"], [], ["y"]]
 
 
-def test_a_counting_slot_keeps_what_its_own_filter_reads_of_it() -> None:
+def test_a_counting_slot_keeps_attributes_of_its_own_filter() -> None:
     plan = pattern("e1=A[x >= e1[last].x and y > 1.0]<1:> -> e2=B")
     assert [plan.slots[0].attributes[i].name for i in plan.slots[0].kept] == ["x"]
 
 
-def test_conditions_on_the_event_alone_are_decided_once() -> None:
+def test_conditions_on_the_event_alone_are_evaluated_once() -> None:
     _, second = pattern("e1=A -> e2=A[x > 3 and y < e1.y][k != 'a' or x == 1]").slots
     assert (len(second.alone), len(second.conditions)) == (2, 1)
 
@@ -93,7 +95,7 @@ def test_equalities_with_earlier_events_are_keys() -> None:
         "e1=A -> not B[k == e1.k] and e3=A",
     ],
 )
-def test_every_kind_of_state_has_keys(text: str) -> None:
+def test_every_kind_of_state_can_have_keys(text: str) -> None:
     assert [len(slot.keys) for slot in pattern(text).slots[:2]] == [0, 1]
 
 
@@ -107,11 +109,11 @@ def test_every_kind_of_state_has_keys(text: str) -> None:
         "e1=A, e2=B[k == e1.k]",
     ],
 )
-def test_what_is_no_key(text: str) -> None:
+def test_conditions_that_are_not_keys(text: str) -> None:
     assert all(not slot.keys for slot in pattern(text).slots)
 
 
-def test_filters_that_call_python_stay_as_they_are_written() -> None:
+def test_filters_with_python_functions_are_not_split() -> None:
     script = "define function f[python] return bool { return True };\n"
     app = f"{script}{STREAMS}from e1=A -> e2=B[f(z) and k == e1.k and z > 1L] select 1 as one insert into O;"
     found = planned(app).executions[-1].input  # type: ignore[union-attr]
@@ -136,7 +138,7 @@ def test_references_and_their_types() -> None:
     assert none.slot == 0
 
 
-def test_a_state_without_reference_is_called_by_its_stream() -> None:
+def test_a_state_without_reference_is_named_by_its_stream() -> None:
     found = query("from A -> B[z > A.x] select A.x as x, B.z as z insert into O;", definitions=STREAMS)
     assert [column.expression.slot for column in found.selector.columns if isinstance(column.expression, Attr)] == [
         0,
@@ -144,13 +146,13 @@ def test_a_state_without_reference_is_called_by_its_stream() -> None:
     ]
 
 
-def test_select_star_takes_every_event_that_is_waited_for() -> None:
+def test_select_star_takes_every_event_of_the_pattern() -> None:
     definitions = "define stream A (a int); define stream B (b int); define stream C (c int);\n"
     found = query("from A -> not C for 1 sec -> B<1:2> select * insert into O;", definitions=definitions)
     assert [(c.name, c.expression.type.value) for c in found.selector.columns] == [("a", "int"), ("b", "object")]
 
 
-def test_names_that_do_not_fit() -> None:
+def test_invalid_names_are_refused() -> None:
     assert refusal("e1=A[x > e2.z] -> e2=B")[0] == "E202"
     assert (
         "'e2' is a later state: its event has not arrived when this filter is evaluated"
@@ -167,12 +169,12 @@ def test_names_that_do_not_fit() -> None:
     assert refusal("e1=A<0:3>")[0] == "E324"
 
 
-def test_unqualified_names_of_a_filter_mean_its_own_event_first() -> None:
+def test_unqualified_names_of_a_filter_prefer_its_own_event() -> None:
     _, second = pattern("e1=A -> e2=B[k == 'a' and x > 3]").slots
     assert (len(second.alone), len(second.conditions)) == (1, 1)
 
 
-def test_limits_stand_on_the_query_or_on_the_app() -> None:
+def test_limits_are_set_on_the_query_or_the_app() -> None:
     plan = pattern("e1=A -> e2=B", info="@info(max.partial.matches='7', partial.matches.overflow='drop.oldest')")
     assert (plan.max_partial_matches, plan.overflow) == (7, OverflowPolicy.DROP_OLDEST)
     app = f"@app:partialMatches(max='9') {STREAMS} from e1=A -> e2=B select 1 as one insert into O;"
@@ -198,7 +200,7 @@ def test_limits_stand_on_the_query_or_on_the_app() -> None:
         ("overflow='drop.oldest'", "name='q'", (None, OverflowPolicy.FAIL)),
     ],
 )
-def test_what_a_query_leaves_out_of_its_limit_the_app_says(
+def test_missing_limits_of_a_query_are_taken_from_the_app(
     of_app: str, of_query: str, expected: tuple[int | None, OverflowPolicy]
 ) -> None:
     app = f"@app:partialMatches({of_app}) {STREAMS} @info({of_query}) from e1=A -> e2=B select 1 as one insert into O;"
@@ -207,7 +209,7 @@ def test_what_a_query_leaves_out_of_its_limit_the_app_says(
     assert (found.max_partial_matches, found.overflow) == expected
 
 
-def test_the_automaton_can_be_read() -> None:
+def test_explain_shows_the_automaton() -> None:
     app = f"{STREAMS}from every e1=A -> e2=B[k == e1.k]<2:> select e1.k as k, e2[last].z as z insert into O;"
     text = explain(planned(app))
     assert "1 event, then 2, again 1" in text
@@ -216,7 +218,7 @@ def test_the_automaton_can_be_read() -> None:
     assert "match condition k == e1.k" in text
 
 
-def test_a_batch_sees_a_pattern_as_one_query_with_several_inputs() -> None:
+def test_a_batch_treats_a_pattern_as_one_query_with_several_inputs() -> None:
     app = (
         f"{STREAMS}from A select k, x insert into M; from A select k, y insert into N;"
         "from e1=M -> e2=N select e1.x as x insert into O;"
@@ -226,5 +228,5 @@ def test_a_batch_sees_a_pattern_as_one_query_with_several_inputs() -> None:
     assert reasons["M"] == ""
 
 
-def test_kinds_are_those_of_the_engine() -> None:
+def test_kinds_have_the_numbers_of_the_engine() -> None:
     assert [kind.name for kind in StateKind] == ["STREAM", "COUNT", "ABSENT", "AND", "OR"]

@@ -66,14 +66,14 @@ def test_one_that_updates_or_inserts(app):
     assert sorted(app.rows()) == [("a", 1), ("b", 2), ("c", 20)]
 
 
-def test_a_row_that_is_dropped_has_the_names_of_the_table(app):
+def test_a_dropped_row_has_the_attribute_names_of_the_table(app):
     app.send("I", ("a", 5))
     app.send_chunk("I", ("d", 6), ("b", 7))
     assert [text.partition(":")[0] for text, _, _ in app.told] == ["a row for table 'T' is dropped"] * 2
     assert [event for _, _, (event,) in app.told] == [{"s": "a", "v": 5}, {"s": "b", "v": 7}]
 
 
-def test_who_is_told_may_change_the_table_himself(app):
+def test_the_handler_can_change_the_table(app):
     seen = []
 
     def told(error, origin, events) -> None:
@@ -93,7 +93,7 @@ def test_an_on_demand_change(app):
     changes(app, {"s": "a", "v": 2})
 
 
-def test_parameters_of_no_event():
+def test_a_change_without_parameters_of_events():
     layout = Layout(("s",), (TypeCode.STRING,))
     known = {"p0": "a"}
     change = RunningChange([known], [("a",)], layout)
@@ -101,7 +101,7 @@ def test_parameters_of_no_event():
     assert change.event({"p0": "a"}) is None
 
 
-def test_a_store_may_tell_of_values_it_made_up():
+def test_a_store_can_report_values_of_its_own():
     with shelf_manager() as (manager, shelf):
         app = App(manager, APP.format(store=STORES[1]))
         shelf.context.refuse_change({"p0": "a", "p1": 5}, "it is full")
