@@ -38,8 +38,8 @@ class _Connection:
         self._freed = asyncio.Event()
 
     async def accept(self) -> None:
-        """Wait until one more payload can be accepted, and count it. On the event loop only."""
-        while not self._free:
+        """Wait until one more payload can be accepted, and count it; while closing, none can. On the event loop only."""
+        while not self._free or self.is_closing:
             self._freed.clear()
             await self._freed.wait()
         self._free -= 1

@@ -11,6 +11,7 @@ __all__ = ["class_of"]
 
 _CLASSES: dict[tuple[str, str], str] = {
     ("source", "inMemory"): "sources.in_memory.InMemorySource",
+    ("source", "tcp"): "sources.tcp.TcpSource",
     ("source mapper", "binary"): "mappers.binary.BinarySourceMapper",
     ("source mapper", "csv"): "mappers.csv_source.CsvSourceMapper",
     ("source mapper", "json"): "mappers.json_source.JsonSourceMapper",
@@ -18,6 +19,7 @@ _CLASSES: dict[tuple[str, str], str] = {
     ("source mapper", "passThrough"): "mappers.pass_through.PassThroughSourceMapper",
     ("source mapper", "xml"): "mappers.xml_source.XmlSourceMapper",
     ("sink", "inMemory"): "sinks.in_memory.InMemorySink",
+    ("sink", "tcp"): "sinks.tcp.TcpSink",
     ("sink", "log"): "sinks.log.LogSink",
     ("sink mapper", "binary"): "mappers.binary.BinarySinkMapper",
     ("sink mapper", "csv"): "mappers.csv_sink.CsvSinkMapper",
