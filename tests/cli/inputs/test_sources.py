@@ -156,6 +156,10 @@ def test_a_column_that_occurs_twice_is_refused(file: Any) -> None:
     assert "more than one column 'n'" in refusal(file("name,n,price,flag,n\n"))
 
 
+def test_line_ends_of_cr_alone_are_refused(file: Any) -> None:
+    assert "its lines end with CR: convert the line ends" in refusal(file("name,n,price,flag\ra,1,2,true\r"))
+
+
 def test_an_empty_file_and_a_header_alone(file: Any) -> None:
     assert "is empty" in refusal(file(""))
     assert Reading(file("name,n,price,flag")).rows == []
@@ -233,6 +237,11 @@ def test_an_absent_json_key_is_null(file: Any) -> None:
         ('{"flag":0}', "line 2, column 'flag': '0' is not a bool (true or false)"),
         ('{"price":{"x":1}}', """line 2, column 'price': '{"x": 1}' is not a double"""),
         ("[1]", "line 2: expected a JSON object, found [1]"),
+        (
+            '{"n":' + "9" * 10_000 + "}",
+            f"line 2, column 'n': '{'9' * 57}...' is not an int (-2147483648 to 2147483647)",
+        ),
+        ('{"n":' + "[" * 100_000 + "]" * 100_000 + "}", "line 2: not readable: it is nested too deeply"),
         ("{'n':1}", "line 2: not JSON: Expecting property name enclosed in double quotes at column 2"),
         ('{"n":1,"n":2}', "line 2: key 'n' occurs twice"),
     ],

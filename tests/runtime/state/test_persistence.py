@@ -380,6 +380,21 @@ def test_the_previous_revision_is_restored_if_the_newest_is_lost(tmp_path, monke
             runtime.restore_last_revision()
 
 
+def test_the_previous_revision_is_restored_if_the_newest_is_lost(tmp_path, caplog):
+    manager = SiddhiManager()
+    manager.set_persistence_store(FileSystemPersistenceStore(tmp_path))
+    app = "@app:name('A') define stream S (k string); from S select count() as n insert into O;"
+    with running(app, manager=manager) as runtime:
+        first, second = runtime.persist(), runtime.persist()
+        (file,) = [path for path in tmp_path.rglob("*") if second in path.name]
+        file.unlink()
+        file.symlink_to(tmp_path / "nowhere")
+        assert runtime.restore_last_revision() == first
+        with pytest.raises(CannotRestoreStateError, match="has no revision"):
+            runtime.restore_revision(second)
+    assert f"revision '{second}' is skipped: the content of revision '{second}' is lost" in caplog.text
+
+
 @pytest.mark.parametrize("harm", ["newest", "all"])
 def test_the_previous_revision_is_restored_if_a_page_of_sqlite_is_damaged(tmp_path, caplog, harm):
     pytest.importorskip("sqlalchemy")

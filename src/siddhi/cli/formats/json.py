@@ -52,11 +52,13 @@ class JsonLinesFormat:
     def explain(self, record: bytes) -> Fault:
         """Return the error of an invalid line, by parsing it and reading its columns one by one."""
         try:
-            item = json.loads(record.strip(), object_pairs_hook=_Pairs)
+            item = json.loads(record.strip(), object_pairs_hook=_Pairs, parse_int=_integer)
         except UnicodeDecodeError as error:
             return Fault(f"not UTF-8 text ({error.reason} at byte {error.start})")
         except json.JSONDecodeError as error:
             return Fault(f"not JSON: {error.msg} at column {error.colno}")
+        except RecursionError:
+            return Fault("not readable: it is nested too deeply")
         if not isinstance(item, _Pairs):
             return Fault(f"expected a JSON object, found {_shown(item)}")
         if item.repeated is not None:
@@ -92,11 +94,16 @@ class _Pairs(dict[str, Any]):
         self.repeated = next((key for key in keys if keys.count(key) > 1), None)
 
 
+def _integer(text: str) -> int | str:
+    """Return an integer, or the text of one that has too many digits for Python."""
+    return int(text) if len(text) < 1000 else text
+
+
 def _objects(lines: Iterable[bytes]) -> Iterable[dict[str, Any]]:
     for line in lines:
         try:
             item = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # blank, truncated or invalid: reported with its line number when it is read
         if isinstance(item, dict):
             yield item

@@ -8,7 +8,12 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from siddhi.errors import CannotSaveStateError, DamagedSnapshotError, NoPersistenceStoreError
+from siddhi.errors import (
+    CannotRestoreStateError,
+    CannotSaveStateError,
+    DamagedSnapshotError,
+    NoPersistenceStoreError,
+)
 from siddhi.persistence.revision import stamp_of
 from siddhi.runtime.state.increments import Increments, assemble
 
@@ -114,7 +119,7 @@ class Persistence:
         damage: DamagedSnapshotError | None = None
         for revision in reversed(store.revisions(self._app)):
             try:
-                self._restore_from(store, revision)
+                self._restore_from(store, revision, listed=True)
             except DamagedSnapshotError as error:
                 logger.warning("app '%s': revision '%s' is skipped: %s", self._app, revision, error)
                 damage = damage or error
@@ -137,9 +142,18 @@ class Persistence:
             self._increments = None
             store.clear_all_revisions(self._app)
 
-    def _restore_from(self, store: PersistenceStore, revision: str) -> None:
+    def _restore_from(self, store: PersistenceStore, revision: str, *, listed: bool = False) -> None:
+        """Restore a revision. ``listed``: the store lists it, so if it can't be loaded, it is lost."""
+
         def load(name: str) -> bytes:
-            return store.load(self._app, name)
+            try:
+                return store.load(self._app, name)
+            except DamagedSnapshotError:
+                raise
+            except CannotRestoreStateError as error:
+                if not listed:
+                    raise
+                raise DamagedSnapshotError(f"the content of revision '{name}' is lost") from error
 
         self._restore(assemble(load(revision), load))
         with self._saving:
