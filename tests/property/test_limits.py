@@ -200,6 +200,34 @@ def test_keys_of_a_batch_are_dropped_in_the_order_of_their_last_use(
     assert out + later == every_other_batch(rows, size, keys, ttl)
 
 
+@given(
+    rows=histories(4),
+    keys=st.integers(1, 3),
+    on_full=st.sampled_from(["error", "drop_oldest", "log"]),
+    ttl=st.none() | st.integers(1, 12),
+    window=st.sampled_from(["", "length(2)", "lengthBatch(2)", "batch()", "timeBatch(5 milliseconds)", "sort(2, v)"]),
+    select=st.sampled_from(SELECTS),
+    more=st.sampled_from(MORE),
+    cut=st.integers(0, 40),
+)
+@example([(n, key, 1) for n, key in enumerate("dbcba")], 2, "error", None, "batch()", SELECTS[2], MORE[2], 3)
+def test_a_restore_does_not_change_which_keys_are_dropped(
+    rows: list[Row], keys: int, on_full: str, ttl: int | None, window: str, select: str, more: str, cut: int
+) -> None:
+    assume(ttl is None or (not window and "snapshot" not in more) or "Forever" in select or "first" in more)
+    limit = f"keys = '{keys}', on.full = '{on_full}'" + (f", ttl = '{ttl} milliseconds'" if ttl else "")
+    text = query(limit, f"#window.{window}" if window else "", select, more)
+    with running(text) as runtime:
+        out, failed = collect(runtime, "Out"), collect(runtime, "!S")
+        send(runtime, rows[:cut])
+        state = runtime.snapshot()
+    with running(text) as runtime:
+        runtime.restore(state)
+        later, later_failed = collect(runtime, "Out"), collect(runtime, "!S")
+        send(runtime, rows[cut:])
+    assert (out + later, [row[:-1] for row in failed + later_failed]) == outputs(text, rows)
+
+
 def in_chunks(rows: list[Row], size: int) -> list[list[Row]]:
     """Rows in chunks of one time each."""
     chunks = [rows[start : start + size] for start in range(0, len(rows), size)]

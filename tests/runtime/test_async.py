@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 import time
 import weakref
@@ -157,6 +158,19 @@ def test_a_stream_that_inserts_into_itself_does_not_wait_for_itself() -> None:
         assert len(rows) == 2**9 - 1
 
 
+def test_events_refused_by_a_full_stream_go_to_its_fault_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("siddhi.runtime.assembly.async_stream.DRAIN_SECONDS", 0.0)  # the stream never ends
+    text = """@OnError(action = 'stream') @async(buffer.size = '4', batch.size.max = '1') define stream S (v int);
+        from S select v insert into S; from S select v insert into S;"""
+    refused: SimpleQueue[tuple[object, ...]] = SimpleQueue()
+    with running(text) as runtime:
+        runtime.add_callback("!S", lambda events: refused.put(events[0].data))
+        runtime.input_handler("S").send((1,))
+        value, error = refused.get(timeout=WAIT)
+    assert value == 1
+    assert isinstance(error, LimitExceededError)
+
+
 def test_a_stream_that_overfills_itself_is_limited(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,11 +184,11 @@ def test_a_stream_that_overfills_itself_is_limited(
         runtime.input_handler("S").send((1,))
         error = failed.get(timeout=WAIT)
     assert isinstance(error, LimitExceededError)
-    assert str(error).startswith("@async stream 'S' holds 1000004 events in its buffer of 4")
+    assert re.match(r"@async stream 'S' holds 10000\d\d events in its buffer of 4, because", str(error))
     (grown,) = [record.message for record in caplog.records if "beyond" in record.message]
     assert grown == (
         f"app '{runtime.name}', @async stream 'S': 64 events in its buffer of 4, because its queries insert more events into it "
-        "than it delivers; beyond 1000004 events are dropped"
+        "than it delivers; beyond 1000004 events are refused"
     )
 
 

@@ -380,7 +380,7 @@ def test_the_previous_revision_is_restored_if_the_newest_is_lost(tmp_path, monke
             runtime.restore_last_revision()
 
 
-def test_the_previous_revision_is_restored_if_the_newest_is_lost(tmp_path, caplog):
+def test_the_previous_revision_is_restored_if_the_newest_has_no_content(tmp_path, caplog):
     manager = SiddhiManager()
     manager.set_persistence_store(FileSystemPersistenceStore(tmp_path))
     app = "@app:name('A') define stream S (k string); from S select count() as n insert into O;"

@@ -271,7 +271,7 @@ cdef class GroupBy:
     cdef int last_left(self, uint32_t group_id) except -1:
         """Mark an empty group: if it is still empty when the chunk ends, it is dropped."""
         cdef uint32_t* dropping
-        if self.watcher is not None and self.row_counts[group_id]:
+        if self.watcher is not None:
             self.watcher.left(group_id)
         self.row_counts[group_id] = 0
         if self.n_dropping == self.dropping_capacity:

@@ -202,6 +202,8 @@ cdef class KeyGate(GroupWatcher):
     cdef int left(self, uint32_t group_id) except -1:
         if self.groups.n_dropping == 0:
             self.looked = 0
+        if self.groups.row_counts[group_id] == 0:
+            return 0                   # RESET of a key that is idle already
         return self.keys.use(group_id, now_ms(&self.app.frame))
 
     cdef int ended(self, uint32_t group_id) except -1:

@@ -105,8 +105,6 @@ cdef class AsyncBuffer(Processor):
             self.help()
             if self.ring.size >= size:
                 break                      # the delivered events have added as many new ones
-        if self.ring.size >= WARN_AT * self.capacity:
-            self.check_growth()
         if self.stopped and not self.holds_app():
             self.refuse()
         copy = copy_event(self.pool, event)
@@ -130,13 +128,13 @@ cdef class AsyncBuffer(Processor):
         if self.ring.size >= self.capacity + MOST_GROWTH:
             raise LimitExceededError(
                 f"@async stream '{self.junction.id}' holds {self.ring.size} events in its buffer of {self.capacity}, "
-                "because its queries insert more events into it than it delivers: the event was dropped; "
+                "because its queries insert more events into it than it delivers: the event was refused; "
                 "end the cycle with a filter")
         if not self.reported:
             self.reported = True
             logger.warning(
                 "app '%s', @async stream '%s': %d events in its buffer of %d, because its queries insert more events into "
-                "it than it delivers; beyond %d events are dropped", self.app.name, self.junction.id, self.ring.size,
+                "it than it delivers; beyond %d events are refused", self.app.name, self.junction.id, self.ring.size,
                 self.capacity, self.capacity + MOST_GROWTH)
         return 0
 
@@ -314,7 +312,11 @@ cdef class AsyncEntry(Receiver):
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
+        cdef AsyncBuffer buffer = self.buffer
+        # Senders from outside wait for room. A chunk is refused as a whole: all of it goes to the error handling.
+        if buffer.ring.size >= WARN_AT * buffer.capacity and buffer.holds_app():
+            buffer.check_growth()
         while event is not NULL:
-            self.buffer.put(event, self.moves_clock, self.sender_lock)
+            buffer.put(event, self.moves_clock, self.sender_lock)
             event = event.next
         return 0

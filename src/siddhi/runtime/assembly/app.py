@@ -315,6 +315,8 @@ class Assembly:
                 self.junctions[stream.id].on_error = self.faults.forward(stream.id, fault)
             elif stream.on_error is OnErrorAction.STORE:
                 self.junctions[stream.id].on_error = self.faults.keep(stream.id)
+            if stream.id in self.async_streams:
+                self.async_streams[stream.id].entry.on_error = self.junctions[stream.id].on_error
 
     def _add_stream(self, stream: StreamPlan, junctions: dict[str, StreamJunction]) -> None:
         layout = layout_of(stream.attributes)
