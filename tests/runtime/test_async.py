@@ -186,9 +186,10 @@ def test_a_stream_that_overfills_itself_is_limited(
     assert isinstance(error, LimitExceededError)
     assert re.match(r"@async stream 'S' holds 10000\d\d events in its buffer of 4, because", str(error))
     (grown,) = [record.message for record in caplog.records if "beyond" in record.message]
-    assert grown == (
-        f"app '{runtime.name}', @async stream 'S': 64 events in its buffer of 4, because its queries insert more events into it "
-        "than it delivers; beyond 1000004 events are refused"
+    assert re.fullmatch(
+        rf"app '{runtime.name}', @async stream 'S': 6\d events in its buffer of 4, because its queries insert more events into it "
+        "than it delivers; beyond 1000004 events are refused",
+        grown,
     )
 
 

@@ -174,11 +174,21 @@ def test_a_timestamp_in_another_unit_is_warned_about_once_per_stream(
         assert len(caplog.records) == 2
 
 
+@pytest.mark.parametrize("first", [1, NOW * 1000, NOW])
+def test_a_timestamp_before_1970_is_warned_about_once_per_stream(first: int, caplog: pytest.LogCaptureFixture) -> None:
+    with running("@app:name('A') " + PLAYBACK) as runtime:
+        handler = runtime.input_handler("S")
+        handler.send((1, 1), first)
+        before = len(caplog.records)
+        for time in (-1, 5, -LATEST, NOW * 1000, -2):
+            handler.send((1, 1), time)
+    (record,) = caplog.records[before:]
+    assert "app 'A', stream 'S': timestamp -1 is before 1970: the app's clock starts at 1970" in record.getMessage()
+
+
 @given(
     st.lists(
-        st.integers(-LATEST, 10**9 - 1)
-        | st.integers(4 * 10**9 + 1, 7_258_118_400_000)
-        | st.sampled_from([0, 10**9 - 1]),
+        st.integers(0, 10**9 - 1) | st.integers(4 * 10**9 + 1, 7_258_118_400_000) | st.sampled_from([0, 10**9 - 1]),
         max_size=20,
     )
 )

@@ -156,6 +156,11 @@ def test_a_column_that_occurs_twice_is_refused(file: Any) -> None:
     assert "more than one column 'n'" in refusal(file("name,n,price,flag,n\n"))
 
 
+def test_utf_16_is_refused(file: Any, tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_bytes("name,n,price,flag\na,1,2,true\n".encode("utf-16"))
+    assert "is UTF-16: convert it to UTF-8" in refusal(tmp_path / "wide.csv")
+
+
 def test_line_ends_of_cr_alone_are_refused(file: Any) -> None:
     assert "its lines end with CR: convert the line ends" in refusal(file("name,n,price,flag\ra,1,2,true\r"))
 

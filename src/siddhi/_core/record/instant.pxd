@@ -38,6 +38,7 @@ cdef int64_t read_instant(object time, str what) except? -1
 cdef class TimestampCheck:
     cdef int64_t low
     cdef uint64_t span
+    cdef bint warned_early             # about a time before 1970
     cdef bint warned
     cdef str app
     cdef str stream

@@ -54,15 +54,20 @@ cdef class TimestampCheck:
     cdef int look(self, int64_t time) except -1:
         if not is_instant(time):
             refuse_instant(time, "timestamp")
+        if time < 0 and not self.warned_early:
+            self.warned_early = True
+            logger.warning(
+                "app '%s', stream '%s': timestamp %d is before 1970: the app's clock starts at 1970, so such events do not "
+                "advance it, and windows and patterns with a time wait for later ones", self.app, self.stream, time)
         if self.warned:
-            self.expect(EARLIEST, LATEST)
+            self.expect(EARLIEST if self.warned_early else 0, LATEST)
         elif time < SECONDS_FROM:
-            self.expect(EARLIEST, SECONDS_FROM - 1)
+            self.expect(EARLIEST if self.warned_early else 0, SECONDS_FROM - 1)
         elif SECONDS_TO < time <= MS_TO:
             self.expect(SECONDS_TO + 1, MS_TO)
         else:
             self.warned = True
-            self.expect(EARLIEST, LATEST)
+            self.expect(EARLIEST if self.warned_early else 0, LATEST)
             self.warn(time)
         return 0
 

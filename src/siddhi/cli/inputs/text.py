@@ -67,6 +67,8 @@ class TextSource:
         if not self._data:
             raise BadInput(f"{name} is empty: expected a header line with the names of the columns")
         header, self._data = self._data[: end or None], self._data[end:] if end else b""
+        if header.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise BadInput(f"{name} is UTF-16: convert it to UTF-8")
         if b"\r" in header.rstrip(b"\r\n") and b'"' not in header:
             raise BadInput(f"{name}: its lines end with CR: convert the line ends to LF or CRLF")
         self._line += header.count(b"\n")
