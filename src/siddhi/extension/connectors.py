@@ -45,6 +45,11 @@ class ConnectorOption:
     dynamic: bool = False
     place: Literal["url", "name", "file"] | None = None
 
+    @property
+    def is_prefix(self) -> bool:
+        """Whether it stands for any number of options that begin with its name, which ends with ``.*``."""
+        return self.name.endswith(".*")
+
 
 @frozen(kw_only=True)
 class ConnectorMetadata(ExtensionMetadata):
@@ -61,10 +66,10 @@ class ConnectorMetadata(ExtensionMetadata):
         return (self.full_name,) if self.namespace is not None else (self.name, f"{self.default_namespace}:{self.name}")
 
     def option(self, name: str) -> ConnectorOption | None:
-        """Return the option of this name (any case), or None."""
+        """Return the option of this name (any case), or None. An option ``regex.*`` stands for all of that prefix."""
         lowered = name.lower()
         for option in self.options:
-            if option.name.lower() == lowered:
+            if option.name.lower() == lowered or (option.is_prefix and lowered.startswith(option.name[:-1].lower())):
                 return option
         return None
 
@@ -98,11 +103,13 @@ class SinkMetadata(ConnectorMetadata):
 
 @frozen(kw_only=True)
 class SinkMapperMetadata(ConnectorMetadata):
-    """``@map(type = 'name')`` of a sink."""
+    """``@map(type = 'name')`` of a sink. ``plain_payload_if``: the option that, if it is true, passes ``@payload`` on as it is."""
 
     title: ClassVar[str] = "sink mapper"
     default_namespace: ClassVar[str] = "sinkMapper"
     methods: ClassVar[tuple[str, ...]] = ("init", "map_event")
+
+    plain_payload_if: str | None = None
 
 
 @frozen(kw_only=True)

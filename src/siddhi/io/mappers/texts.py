@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from siddhi.errors import MappingFailedError
 
-__all__ = ["decoded"]
+__all__ = ["decoded", "unescaped"]
 
 
 def decoded(payload: object) -> str:
@@ -21,3 +21,10 @@ def decoded(payload: object) -> str:
         return str(payload, "utf-8")
     except ValueError as error:
         raise MappingFailedError(f"the payload is not UTF-8: {error}") from None
+
+
+def unescaped(text: str) -> str:
+    r"""Return the text of an option with ``\n``, ``\r`` and ``\t`` as the characters that they stand for."""
+    for written, character in ((r"\n", "\n"), (r"\r", "\r"), (r"\t", "\t")):
+        text = text.replace(written, character)
+    return text

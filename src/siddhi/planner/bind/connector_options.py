@@ -82,7 +82,7 @@ def options_of(
                 place,
                 f"only {' and '.join(dynamic)} can" if dynamic and attributes else None,
             )
-        found[name.lower()] = OptionPlan(name if known is None else known.name, (template,))
+        found[name.lower()] = OptionPlan(name if known is None or known.is_prefix else known.name, (template,))
     catalog.permissions.options(metadata, found.values(), elements, at)
     return tuple(found.values())
 

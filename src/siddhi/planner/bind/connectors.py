@@ -100,7 +100,7 @@ def _sink(catalog: Catalog, definition: StreamDefinition, annotation: Annotation
         options=options,
         mapper=mapper,
         mapper_options=mapper_options,
-        payloads=() if map_ is None else _payloads(map_, attributes, at),
+        payloads=() if map_ is None else _payloads(map_, attributes, at, plain=_is_plain(mapper, mapper_options)),
         on_error=_on_error(catalog, annotation, at),
         distribution=distribution,
         config=catalog.extension_config(metadata),
@@ -165,7 +165,17 @@ def _mapping(name: str, position: int, mapping: str) -> AttributeMappingPlan:
     return AttributeMappingPlan(name, position, mapping, transport)
 
 
-def _payloads(map_: Annotation, attributes: Sequence[Attribute], at: Node) -> tuple[tuple[str, TemplatePlan], ...]:
+def _is_plain(mapper: SinkMapperMetadata, options: Iterable[OptionPlan]) -> bool:
+    """Return whether the mapper reads the texts of ``@payload`` itself."""
+    return any(
+        option.name == mapper.plain_payload_if and str(option.templates[0].parts[0]).strip().lower() == "true"
+        for option in options
+    )
+
+
+def _payloads(
+    map_: Annotation, attributes: Sequence[Attribute], at: Node, *, plain: bool
+) -> tuple[tuple[str, TemplatePlan], ...]:
     annotation = only(map_.annotations, "payload")
     if annotation is None:
         return ()
@@ -175,7 +185,12 @@ def _payloads(map_: Annotation, attributes: Sequence[Attribute], at: Node) -> tu
     if len(annotation.elements) > 1 and any(element.key is None for element in annotation.elements):
         raise creation_error("E315", "@payload takes one value without a name, or values that all have names", place)
     return tuple(
-        (element.key or "", plan_template(element.value, attributes, _place(element, place)))
+        (
+            element.key or "",
+            TemplatePlan((element.value,))
+            if plain
+            else plan_template(element.value, attributes, _place(element, place)),
+        )
         for element in annotation.elements
     )
 
