@@ -280,7 +280,7 @@ def test_the_lock_works_after_a_deadlock() -> None:
         assert not lock.is_mine
     with lock:
         taken.append("again")
-    join(lambda: taken.append("elsewhere") if lock.__enter__() and lock.__exit__() is None else None)
+    join(lambda: taken.append("elsewhere") if lock.__enter__() and lock.__exit__(None, None, None) is None else None)
     assert (refused, taken) == ([True, True], ["again", "elsewhere"])
 
 

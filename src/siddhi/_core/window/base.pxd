@@ -19,6 +19,7 @@ cdef class Window(Processor):
     cdef Py_ssize_t state_bytes
     cdef int setup(self, Py_ssize_t state_bytes) except -1
     cdef void* new_state(self) except NULL
+    cdef int renew(self, unsigned int partition) except -1
     cdef int expire(self, EventC* event, int64_t timestamp) except -1      # consumes the reference
     cdef int open_state(self, void* state) except -1
     cdef void close_state(self, void* state) noexcept

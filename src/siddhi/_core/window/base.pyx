@@ -73,6 +73,13 @@ cdef class Window(Processor):
             self.states[partition] = NULL
         return 0
 
+    cdef int renew(self, unsigned int partition) except -1:
+        """Replace a state by a new one. On failure the old one stays: a key without a state could not be rolled back."""
+        cdef void* fresh = self.new_state()
+        self.drop(partition)
+        self.states[partition] = fresh
+        return 0
+
     cdef int open_state(self, void* state) except -1:
         """Initialize a zeroed state."""
         return 0
@@ -144,7 +151,6 @@ cdef class Window(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int i, n, partition, before = self.app.frame.partition
-        cdef void* fresh
         # The keys of the partition were read first: each of them has a state.
         cdef set expected = {i for i in range(self.capacity) if self.states[i] is not NULL}
         n = reader.get_u32()
@@ -156,10 +162,7 @@ cdef class Window(Processor):
                 if partition not in expected:
                     raise ValueError(f"snapshot is damaged: a window has an unknown partition key ({partition})")
                 expected.remove(partition)
-                # A key without a state could not be rolled back.
-                fresh = self.new_state()
-                self.drop(partition)
-                self.states[partition] = fresh
+                self.renew(partition)
                 self.app.frame.partition = partition
                 self.read_state(self.states[partition], reader)
         finally:

@@ -82,13 +82,8 @@ cdef class BufferedWindow(Window):
         self.conditions = {}
         self.setup(sizeof(BufferStateC))
 
-    cdef int ensure(self, unsigned int partition) except -1:
-        cdef BufferStateC* state
-        Window.ensure(self, partition)
-        state = <BufferStateC*> self.states[partition]
-        if self.fixed is not None and state.condition is NULL:
-            self.activate(state, self.fixed)
-        return 0
+    cdef int open_state(self, void* state) except -1:
+        return 0 if self.fixed is None else self.activate(<BufferStateC*> state, self.fixed)
 
     cdef int collect_events(self, void* state, FoundC* found) except -1:
         return 0 if found is NULL else ring_show(&(<BufferStateC*> state).buffered, found)

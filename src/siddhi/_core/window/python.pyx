@@ -79,6 +79,13 @@ cdef class PythonWindow(Window):
             state.key = <PyObject*> key
         return 0
 
+    cdef int renew(self, unsigned int partition) except -1:
+        cdef PythonKey key = self.host.key(self, partition)
+        Window.renew(self, partition)
+        self.keys[partition] = key
+        (<PythonStateC*> self.states[partition]).key = <PyObject*> key
+        return 0
+
     cdef int drop(self, unsigned int partition) except -1:
         Window.drop(self, partition)
         key = self.keys.pop(partition, None)
