@@ -167,9 +167,9 @@ CLOCKLESS_WINDOWS = [
     "sort(2, i)",
     "frequent(2, t)",
     "lossyFrequent(0.3, 0.1, t)",
-    "expression('count() <= 3')",
-    "expressionBatch('count() <= 3')",
 ]
+SHARED_WINDOWS = ["expression('count() <= 3')", "expressionBatch('count() <= 3')"]
+"""Windows whose aggregators have one state for all keys of a partition, as in Siddhi."""
 CHUNK_WINDOWS = ["batch()", "batch(2)"]
 CLOCK_WINDOWS = [
     "time(300)",
@@ -214,13 +214,13 @@ class Query:
 
 
 @st.composite
-def queries(draw: st.DrawFn, *, clock: bool = True, chunks: bool = True, rates: bool = False) -> Query:
+def queries(
+    draw: st.DrawFn, *, clock: bool = True, chunks: bool = True, rates: bool = False, shared: bool = False
+) -> Query:
     """Generate a query of filters, window, selection, aggregates, groups, having, order, rate and event types."""
     condition = draw(st.none() | st.sampled_from(CONDITIONS))
-    window = draw(
-        st.none()
-        | st.sampled_from(CLOCKLESS_WINDOWS + (CHUNK_WINDOWS if chunks else []) + (CLOCK_WINDOWS if clock else []))
-    )
+    windows = CLOCKLESS_WINDOWS + (CHUNK_WINDOWS if chunks else []) + (SHARED_WINDOWS if shared else [])
+    window = draw(st.none() | st.sampled_from(windows + (CLOCK_WINDOWS if clock else [])))
     behind = draw(st.none() | st.sampled_from(CONDITIONS)) if window else None
     aggregates = draw(st.booleans())
     rate = draw(st.none() | st.sampled_from([rate for rate in RATES if clock or "sec" not in rate])) if rates else None
@@ -252,7 +252,7 @@ def apps(draw: st.DrawFn, *, playback: bool | None = None, chunks: bool = True, 
         playback = draw(st.booleans())
     clock = draw(st.sampled_from(["@app:playback", "@app:playback(timers = 'exact')"])) if playback else ""
     lines = [clock, DEFINITION]
-    first = draw(st.lists(queries(clock=playback, chunks=chunks, rates=rates), min_size=1, max_size=3))
+    first = draw(st.lists(queries(clock=playback, chunks=chunks, rates=rates, shared=True), min_size=1, max_size=3))
     lines += [query.text.format(source="S", target=f"Out{number}") for number, query in enumerate(first)]
     if draw(st.booleans()):
         lines.append(

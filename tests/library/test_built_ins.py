@@ -19,7 +19,7 @@ from siddhi.library import built_in
 from siddhi.library.windows import WINDOWS
 from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from tests.kit.apps import CHUNK_WINDOWS, CLOCK_WINDOWS, CLOCKLESS_WINDOWS
+from tests.kit.apps import CHUNK_WINDOWS, CLOCK_WINDOWS, CLOCKLESS_WINDOWS, SHARED_WINDOWS
 from tests.oracles.windows import ATTRIBUTE_TWINS, TWINS
 
 NAMES = {
@@ -43,7 +43,7 @@ def test_every_window_has_a_model_in_python() -> None:
 
 
 def test_random_apps_use_all_windows() -> None:
-    calls = (*CLOCKLESS_WINDOWS, *CHUNK_WINDOWS, *CLOCK_WINDOWS)
+    calls = (*CLOCKLESS_WINDOWS, *CHUNK_WINDOWS, *CLOCK_WINDOWS, *SHARED_WINDOWS)
     assert {call.partition("(")[0] for call in calls} == {window.name for window in WINDOWS}
 
 

@@ -26,6 +26,8 @@ PUBLIC = {
         "run",
     ],
     "siddhi.io": [
+        "AsyncSink",
+        "AsyncSource",
         "AttributeMapping",
         "ConnectionCallback",
         "Connector",
@@ -36,6 +38,7 @@ PUBLIC = {
         "InputEventHandler",
         "Option",
         "OptionHolder",
+        "ReplayableSource",
         "Sink",
         "SinkListener",
         "SinkMapper",
