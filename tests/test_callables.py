@@ -57,7 +57,7 @@ def runtime():
         yield running
 
 
-DOORS = {
+ATTACH = {
     "stream": (lambda runtime, function: runtime.add_callback("S", function), 1),
     "batch": (lambda runtime, function: runtime.add_batch_callback("S", function), 1),
     "query": (lambda runtime, function: runtime.add_query_callback("q", function), 3),
@@ -65,7 +65,7 @@ DOORS = {
     "debugger": (lambda runtime, function: runtime.debug().set_debugger_callback(function), 4),
     "broker": (lambda _, function: InMemoryBroker.subscribe("callables", function), 1),
 }
-doors = pytest.mark.parametrize(("attach", "count"), DOORS.values(), ids=DOORS)
+every_callable = pytest.mark.parametrize(("attach", "count"), ATTACH.values(), ids=ATTACH)
 
 
 def taking(count, *, optional=0, keyword=False):
@@ -87,23 +87,23 @@ REFUSED = {
 }
 
 
-@doors
+@every_callable
 @pytest.mark.parametrize("function", REFUSED.values(), ids=REFUSED)
 def test_unsuitable_callables_are_refused(runtime, attach, count, function):
-    if function is None and attach is DOORS["debugger"][0]:
+    if function is None and attach is ATTACH["debugger"][0]:
         return  # takes the callback away
     with pytest.raises(TypeError, match=r"must be a function that takes \(|can't be asynchronous|can't be a generator"):
         attach(runtime, function)
 
 
-@doors
+@every_callable
 def test_a_function_with_other_parameters_is_refused(runtime, attach, count):
     for function in (taking(count - 1), taking(count + 1), taking(count, keyword=True), lambda *, events: None):
         with pytest.raises(TypeError, match=r"is called with \(.*\), but .* takes \("):
             attach(runtime, function)
 
 
-@doors
+@every_callable
 def test_any_callable_with_the_parameters_is_accepted(runtime, attach, count):
     functions = [
         taking(count),

@@ -39,7 +39,7 @@ class StoppedTime:
         return len(pending)
 
 
-class Door:
+class FakeConnection:
     """State of a fake connector: its calls, and whether it works."""
 
     def __init__(self) -> None:
@@ -54,61 +54,61 @@ class Door:
         if self.broken is not None:
             raise self.broken
         if self.down:
-            raise ConnectionUnavailableError("the door is shut")
+            raise ConnectionUnavailableError("the connection is closed")
 
 
-class DoorSource(Source):
-    door: ClassVar[Door]
+class FakeSource(Source):
+    connection: ClassVar[FakeConnection]
 
     def init(self, listener, options, transport_properties, context) -> None:
         self.listener = listener
         self.asked_for = transport_properties
-        self.door.calls.append("init")
+        self.connection.calls.append("init")
 
     def connect(self) -> None:
-        self.door.calls.append("connect")
-        self.door.check()
+        self.connection.calls.append("connect")
+        self.connection.check()
 
     def disconnect(self) -> None:
-        self.door.calls.append("disconnect")
+        self.connection.calls.append("disconnect")
 
     def destroy(self) -> None:
-        self.door.calls.append("destroy")
+        self.connection.calls.append("destroy")
 
     def pause(self) -> None:
-        self.door.calls.append("pause")
+        self.connection.calls.append("pause")
 
     def resume(self) -> None:
-        self.door.calls.append("resume")
+        self.connection.calls.append("resume")
 
     def snapshot(self) -> object:
-        return self.door.state
+        return self.connection.state
 
     def restore(self, state: object) -> None:
-        if self.door.refuses is not None:
-            raise self.door.refuses
-        self.door.state = state
+        if self.connection.refuses is not None:
+            raise self.connection.refuses
+        self.connection.state = state
 
 
-class DoorSink(Sink):
-    door: ClassVar[Door]
+class FakeSink(Sink):
+    connection: ClassVar[FakeConnection]
 
     def init(self, options, context) -> None:
         self.to = options.option("to", "?")
 
     def connect(self) -> None:
-        self.door.calls.append("connect")
-        self.door.check()
+        self.connection.calls.append("connect")
+        self.connection.check()
 
     def publish(self, payload, options) -> None:
-        self.door.check()
-        self.door.payloads.append((self.to.value(options), payload))
+        self.connection.check()
+        self.connection.payloads.append((self.to.value(options), payload))
 
     def disconnect(self) -> None:
-        self.door.calls.append("disconnect")
+        self.connection.calls.append("disconnect")
 
     def destroy(self) -> None:
-        self.door.calls.append("destroy")
+        self.connection.calls.append("destroy")
 
 
 class StrictMapper(SourceMapper):
@@ -118,19 +118,19 @@ class StrictMapper(SourceMapper):
         handler.send_event(payload)
 
 
-class Doors:
-    """Return a manager with ``@source(type = 'door')`` and ``@sink(type = 'door')``."""
+class FakeConnectors:
+    """Return a manager with ``@source(type = 'fake')`` and ``@sink(type = 'fake')``."""
 
     def __init__(self) -> None:
         self.time = StoppedTime()
-        self.inner, self.outer = Door(), Door()
+        self.source, self.sink = FakeConnection(), FakeConnection()
         self.manager = SiddhiManager(retries=self.time)
-        source = type("TestSource", (DoorSource,), {"door": self.inner})
-        sink = type("TestSink", (DoorSink,), {"door": self.outer})
+        source = type("TestSource", (FakeSource,), {"connection": self.source})
+        sink = type("TestSink", (FakeSink,), {"connection": self.sink})
         option = extension.ConnectorOption("to", dynamic=True)
         registry = extension.Registry()
-        self.manager.set_extension("source:door", extension.source("door", registry=registry)(source))
-        self.manager.set_extension("door", extension.sink("door", options=(option,), registry=registry)(sink))
+        self.manager.set_extension("source:fake", extension.source("fake", registry=registry)(source))
+        self.manager.set_extension("fake", extension.sink("fake", options=(option,), registry=registry)(sink))
         self.manager.set_extension(
             "strict", extension.source_mapper("strict", registry=registry)(type("Strict", (StrictMapper,), {}))
         )

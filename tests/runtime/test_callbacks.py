@@ -244,9 +244,9 @@ class TestExceptions:
         assert rows == [("IBM", 7)]
 
 
-@pytest.mark.parametrize("door", ["add_callback", "add_batch_callback", "add_query_callback"])
+@pytest.mark.parametrize("add", ["add_callback", "add_batch_callback", "add_query_callback"])
 @pytest.mark.parametrize("form", ["coroutine", "async generator"])
-def test_a_callback_that_returns_an_awaitable_is_an_error(door, form):
+def test_a_callback_that_returns_an_awaitable_is_an_error(add, form):
     ran, errors = [], []
 
     async def work():
@@ -260,20 +260,20 @@ def test_a_callback_that_returns_an_awaitable_is_an_error(door, form):
         runtime.handle_exception_with(
             lambda error, origin, events: errors.append((type(error), str(error), len(events)))
         )
-        getattr(runtime, door)("q" if "query" in door else "Out", lambda *_: function())
+        getattr(runtime, add)("q" if "query" in add else "Out", lambda *_: function())
         later = collect(runtime, "Out")
         runtime.input_handler("Trades").send(ROW, 1000)
         assert later == [("IBM", 7)]
     assert ran == []
     [(kind, told, events)] = errors
-    assert (kind, events) == (TypeError, 0 if "batch" in door else 1)
+    assert (kind, events) == (TypeError, 0 if "batch" in add else 1)
     assert f"returned {form} '{function.__qualname__}', which the engine does not await" in told
 
 
 def test_other_return_values_of_callbacks_are_ignored():
     with running(PASS) as runtime:
-        for door, name in (("add_callback", "Out"), ("add_batch_callback", "Out"), ("add_query_callback", "q")):
-            getattr(runtime, door)(name, lambda *_: (n for n in range(3)))
+        for add, name in (("add_callback", "Out"), ("add_batch_callback", "Out"), ("add_query_callback", "q")):
+            getattr(runtime, add)(name, lambda *_: (n for n in range(3)))
         seen = collect(runtime, "Out")
         runtime.input_handler("Trades").send(ROW, 1000)
         assert seen == [("IBM", 7)]

@@ -144,12 +144,12 @@ def test_senders_and_sending_callbacks_do_not_deadlock():
         rows = collect(runtime, "S")
         back = runtime.input_handler("S")
         runtime.add_callback("B", lambda events: [back.send(event.data) for event in events])
-        doors = [runtime.input_handler(stream) for stream in ("S", "A", "B")]
+        handlers = [runtime.input_handler(stream) for stream in ("S", "A", "B")]
 
         def sender(number: int) -> Callable[[], None]:
             def send() -> None:
                 for turn in range(100):
-                    doors[number % 3].send((3, number * 1000 + turn))
+                    handlers[number % 3].send((3, number * 1000 + turn))
 
             return send
 

@@ -214,11 +214,11 @@ class ManyApps:
         for app, each in zip(self._apps, self._cut):
             times = [time for _, time, _ in app.rows]
             clocks += [(min(times), max(times))] * len(each.programs)
-        door = [F.col(name) for name in rows.columns if name.startswith("d")]
+        row_columns = [F.col(name) for name in rows.columns if name.startswith("d")]
         found = (
             rows.repartition(2, F.col("shard"))
             .sortWithinPartitions(F.col("shard"), *order)
-            .select("shard", "fragment", TIME, *door)
+            .select("shard", "fragment", TIME, *row_columns)
             .mapInArrow(_one_after_the_other(self._whole.programs, columns, clocks), "fragment int, rows binary")
             .collect()
         )
@@ -244,8 +244,8 @@ def _one_after_the_other(
                 places = [place for place, _ in group]
                 part = batch.slice(places[0], len(places))
                 ends = [pa.array([clock] * len(places), pa.int64()) for clock in clocks[fragment]]
-                door = [part.column(3 + n) for n in columns[fragment]]
-                arrays = [part.column(0), part.column(2), *(ends if programs[fragment].timed else ()), *door]
+                row_columns = [part.column(3 + n) for n in columns[fragment]]
+                arrays = [part.column(0), part.column(2), *(ends if programs[fragment].timed else ()), *row_columns]
                 yield fragment, pa.RecordBatch.from_arrays(arrays, names=[f"x{n}" for n in range(len(arrays))])
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -319,6 +319,6 @@ def _rows(members: Sequence[_Member], whole: StreamingPlan) -> tuple[DataFrame, 
     (frame,) = {id(branch.base.frame): branch.base.frame for m in members for branch in m.given.values()}.values()
     rows = frame.select(F.col(TIME), F.col(f"{SEQUENCE}0"), F.inline(F.array_compact(F.array(*options))))
     order = [F.col(TIME), F.col("source"), F.col(f"{SEQUENCE}0"), F.col("place")]
-    door = [F.col(f"d{n}") for n in range(len(slots))]
+    row_columns = [F.col(f"d{n}") for n in range(len(slots))]
     shard = F.explode("shards").alias("shard") if "shards" in rows.columns else F.col("shard")
-    return rows.select(shard, "fragment", *order, *door), tuple(columns)
+    return rows.select(shard, "fragment", *order, *row_columns), tuple(columns)

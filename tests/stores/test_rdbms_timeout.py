@@ -119,8 +119,8 @@ def test_a_shutdown_ends_waiting(manager, time, line, monkeypatch):
 
 def test_a_server_that_never_answers_does_not_prevent_the_start(manager, time):
     pytest.importorskip("psycopg")
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        url = f"postgresql+psycopg://x@127.0.0.1:{door.getsockname()[1]}/d"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"postgresql+psycopg://x@127.0.0.1:{server.getsockname()[1]}/d"
         text = f"@store(type = 'rdbms', url = '{url}', timeout = '0.3 sec') define table T (s string, v int);"
         app = App(manager, f"{STREAMS} {text} from I insert into T;")
         assert time.pauses == [5]

@@ -1,4 +1,4 @@
-"""Sliding windows without events, case by case; that they do what windows with events do is tests/property/test_compaction.py."""
+"""Sliding windows without events, case by case; compared with windows of events in tests/property/test_operator_fusion.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch windows without events, case by case; see also tests/property/test_compaction.py."""
+"""Batch windows without events, case by case; see also tests/property/test_operator_fusion.py."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ WITHIN = [LATEST, -LATEST, 0, -1, 1_700_000_000_000]
 PLAYBACK = "@app:playback define stream S (t long, v int);"
 NOW = 1_700_000_000  # in seconds
 
-DOORS: dict[str, Callable[[SiddhiAppRuntime, Any], Any]] = {
+FORMS: dict[str, Callable[[SiddhiAppRuntime, Any], Any]] = {
     "row": lambda runtime, time: runtime.input_handler("S").send((1, 1), time),
     "event": lambda runtime, time: runtime.input_handler("S").send(Event(time, (1, 1))),
     "events": lambda runtime, time: runtime.input_handler("S").send_events([Event(5, (1, 1)), Event(time, (1, 1))]),
@@ -31,24 +31,24 @@ DOORS: dict[str, Callable[[SiddhiAppRuntime, Any], Any]] = {
 
 
 @pytest.mark.parametrize("time", OUT)
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("clock", ["@app:playback", ""])
-def test_a_timestamp_out_of_range_is_refused_and_changes_nothing(door: str, time: int, clock: str) -> None:
+def test_a_timestamp_out_of_range_is_refused_and_changes_nothing(form: str, time: int, clock: str) -> None:
     with running(f"{clock} define stream S (t long, v int);") as runtime:
         events = collect_events(runtime, "S")
         before = runtime.now if clock else 0
         with pytest.raises(EventError, match=r"out of range|does not fit|too large"):
-            DOORS[door](runtime, time)
+            FORMS[form](runtime, time)
         assert events == []
         assert not clock or runtime.now == before
 
 
 @pytest.mark.parametrize("time", WITHIN)
-@pytest.mark.parametrize("door", DOORS)
-def test_timestamps_in_range_are_accepted(door: str, time: int) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_timestamps_in_range_are_accepted(form: str, time: int) -> None:
     with running(PLAYBACK) as runtime:
         events = collect_events(runtime, "S")
-        DOORS[door](runtime, time)
+        FORMS[form](runtime, time)
         assert events[-1][-1].timestamp == time
 
 
@@ -158,13 +158,13 @@ def test_a_snapshot_with_an_event_out_of_range_is_refused(time: int) -> None:
         (LATEST, "nanoseconds", "2116-02-20", "divide"),
     ],
 )
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("form", FORMS)
 def test_a_timestamp_in_another_unit_is_warned_about_once_per_stream(
-    door: str, time: int, unit: str, day: str, change: str, caplog: pytest.LogCaptureFixture
+    form: str, time: int, unit: str, day: str, change: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with running("@app:name('A') " + PLAYBACK + "define stream R (t long, v int);") as runtime:
         for _ in range(3):
-            DOORS[door](runtime, time)
+            FORMS[form](runtime, time)
         (record,) = caplog.records
         assert record.levelno == logging.WARNING
         text = record.getMessage()

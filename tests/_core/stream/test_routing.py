@@ -46,13 +46,13 @@ ROWS = st.lists(
 )
 
 
-def app_of(guards: list[tuple[str | None, Any, int | None]], *, apart: bool) -> str:
+def app_of(guards: list[tuple[str | None, Any, int | None]], *, separate: bool) -> str:
     queries = []
     for number, (name, value, second) in enumerate(guards):
         conditions = [f"{name} == {literal(name, value)}"] if name else []
         conditions += ["k == 1"] if second else []
         where = f"[{' and '.join(conditions)}]" if conditions else ""
-        target = f"Out{number}" if apart else "Out"
+        target = f"Out{number}" if separate else "Out"
         queries.append(f"from S{where} select {number} as query, a, n, l, b, k insert into {target};")
     return DEFINITION + "\n".join(queries)
 
@@ -63,36 +63,36 @@ def passes(question: tuple[str | None, Any, int | None], row: tuple[Any, ...]) -
     return found and (second is None or row[4] == 1)
 
 
-@pytest.mark.parametrize("door", ["send", "send_events", "send_batch"])
-@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("form", ["send", "send_events", "send_batch"])
+@pytest.mark.parametrize("separate", [False, True])
 @given(guards=questions(), rows=ROWS)
 def test_every_query_gets_its_matching_events_in_order(
-    door: str, apart: bool, guards: list[tuple[str | None, Any, int | None]], rows: list[tuple[Any, ...]]
+    form: str, separate: bool, guards: list[tuple[str | None, Any, int | None]], rows: list[tuple[Any, ...]]
 ) -> None:
     got: list[tuple[Any, ...]] = []
-    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app_of(guards, apart=apart)) as runtime:
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app_of(guards, separate=separate)) as runtime:
         for name in runtime.stream_definitions:
             if name.startswith("Out"):
-                if door == "send_batch":
+                if form == "send_batch":
                     runtime.add_batch_callback(
                         name, lambda batch: got.extend(tuple(row.values()) for row in pa.table(batch).to_pylist())
                     )
                 else:
                     runtime.add_callback(name, lambda events: got.extend(event.data for event in events))
         handler = runtime.input_handler("S")
-        if door == "send":
+        if form == "send":
             for row in rows:
                 handler.send(row)
-        elif door == "send_events" and rows:
+        elif form == "send_events" and rows:
             handler.send_events([Event(0, row) for row in rows])
-        elif door == "send_batch":
+        elif form == "send_batch":
             types = [pa.string(), pa.int32(), pa.int64(), pa.bool_(), pa.int32()]
             columns = list(zip(*rows)) or [()] * 5
             handler.send_batch(
                 pa.table([pa.array(column, kind) for column, kind in zip(columns, types)], names=list("anlbk"))
             )
     expected = [(number, *row) for row in rows for number, question in enumerate(guards) if passes(question, row)]
-    if apart or door == "send_events":  # each query alone sees its rows in order, or a chunk goes query by query
+    if separate or form == "send_events":  # each query alone sees its rows in order, or a chunk goes query by query
         got, expected = sorted(got, key=lambda row: row[0]), sorted(expected, key=lambda row: row[0])
     assert got == expected
 

@@ -5,7 +5,7 @@ import pytest
 from siddhi import Event, SiddhiManager, extension
 from siddhi.errors import ConnectionUnavailableError
 from siddhi.io import Sink
-from tests.kit.connectors import Doors, StoppedTime, heard
+from tests.kit.connectors import FakeConnectors, StoppedTime, heard
 from tests.kit.running import collect_events, running
 
 STREAM = "define stream S (k string, v int);"
@@ -144,11 +144,11 @@ def test_a_partitioned_key_of_a_disconnected_destination_fails(places):
 
 
 def test_one_client_serves_destinations_that_differ_in_dynamic_options():
-    doors = Doors()
+    fake = FakeConnectors()
     app = (
-        f"@sink(type='door', @distribution(strategy='broadcast', @destination(to='p'), @destination(to='q'))) {STREAM}"
+        f"@sink(type='fake', @distribution(strategy='broadcast', @destination(to='p'), @destination(to='q'))) {STREAM}"
     )
-    with doors.running(app) as runtime:
+    with fake.running(app) as runtime:
         send(runtime, ("a", 1))
-    assert [to for to, _ in doors.outer.payloads] == ["p", "q"]
-    assert doors.outer.calls == ["connect", "disconnect", "destroy"]
+    assert [to for to, _ in fake.sink.payloads] == ["p", "q"]
+    assert fake.sink.calls == ["connect", "disconnect", "destroy"]

@@ -9,18 +9,18 @@ import pytest
 from siddhi import SiddhiManager
 from siddhi.errors import CannotSaveStateError
 from siddhi.runtime.connectors.pauses import SourcePauses
-from tests.kit.connectors import Doors
+from tests.kit.connectors import FakeConnectors
 
-APP = "@app:playback @source(type='door') define stream S (k string, v int);"
+APP = "@app:playback @source(type='fake') define stream S (k string, v int);"
 LONG = 30  # seconds; nothing takes as long
 
 
 @pytest.fixture
-def doors() -> Doors:
-    return Doors()
+def fake() -> FakeConnectors:
+    return FakeConnectors()
 
 
-class SlowDoor:
+class SlowPause:
     """Makes ``pause`` of an app's source wait until it is let go on."""
 
     def __init__(self, runtime) -> None:
@@ -55,35 +55,35 @@ def ended(*threads: threading.Thread) -> bool:
     return not any(thread.is_alive() for thread in threads)
 
 
-def test_a_second_save_waits_until_the_first_has_paused_the_sources(doors):
-    with doors.running(APP) as runtime:
-        door = SlowDoor(runtime)
+def test_a_second_save_waits_until_the_first_has_paused_the_sources(fake):
+    with fake.running(APP) as runtime:
+        pause = SlowPause(runtime)
         paused: list[bool] = []
-        runtime.sources["S"][0].snapshot = lambda: paused.append(doors.inner.calls[-1] == "pause")
+        runtime.sources["S"][0].snapshot = lambda: paused.append(fake.source.calls[-1] == "pause")
         first = in_thread(runtime.snapshot)
-        assert door.begun.wait(LONG)
+        assert pause.begun.wait(LONG)
         second = in_thread(runtime.snapshot)
-        assert door.waits.wait(LONG)
+        assert pause.waits.wait(LONG)
         assert paused == []
-        door.go_on.set()
+        pause.go_on.set()
         assert ended(first, second)
         assert paused == [True, True]
-        assert doors.inner.calls.count("pause") == doors.inner.calls.count("resume")
-        assert doors.inner.calls[-1] == "resume"
+        assert fake.source.calls.count("pause") == fake.source.calls.count("resume")
+        assert fake.source.calls[-1] == "resume"
 
 
-def test_an_event_that_a_source_waits_for_cannot_save(doors):
-    with doors.running(APP) as runtime:
-        door = SlowDoor(runtime)
+def test_an_event_that_a_source_waits_for_cannot_save(fake):
+    with fake.running(APP) as runtime:
+        pause = SlowPause(runtime)
         at_work = threading.Event()
         snapshots: list[bytes] = []
 
         def save(_events) -> None:
             at_work.set()
-            assert door.begun.wait(LONG)
+            assert pause.begun.wait(LONG)
             with pytest.raises(CannotSaveStateError, match="whose event is still being processed"):
                 runtime.snapshot()
-            door.go_on.set()
+            pause.go_on.set()
 
         runtime.add_callback("S", save)
         event = in_thread(lambda: runtime.sources["S"][0].listener.on_event(("a", 1)))
@@ -91,23 +91,23 @@ def test_an_event_that_a_source_waits_for_cannot_save(doors):
         first = in_thread(lambda: snapshots.append(runtime.snapshot()))
         assert ended(event, first)
         assert len(snapshots) == 1
-        assert not door.waits.is_set()
-        assert doors.inner.calls[-1] == "resume"
+        assert not pause.waits.is_set()
+        assert fake.source.calls[-1] == "resume"
 
 
-def test_an_event_of_another_app_can_save(doors):
-    with doors.running(APP) as runtime, SiddhiManager() as manager:
-        door = SlowDoor(runtime)
+def test_an_event_of_another_app_can_save(fake):
+    with fake.running(APP) as runtime, SiddhiManager() as manager:
+        pause = SlowPause(runtime)
         first = in_thread(runtime.snapshot)
-        assert door.begun.wait(LONG)
+        assert pause.begun.wait(LONG)
         snapshots: list[bytes] = []
         with manager.create_siddhi_app_runtime("define stream T (v int);") as other:
             other.add_callback("T", lambda _: snapshots.append(runtime.snapshot()))
             other.input_handler("T").send((1,))
         assert len(snapshots) == 1
-        door.go_on.set()
+        pause.go_on.set()
         assert ended(first)
-        assert doors.inner.calls[-1] == "resume"
+        assert fake.source.calls[-1] == "resume"
 
 
 class Faucet:

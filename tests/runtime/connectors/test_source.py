@@ -9,29 +9,29 @@ from siddhi import Event, SiddhiManager
 from siddhi.errors import CannotRestoreStateError, ConnectionUnavailableError, NotRunningError, SiddhiAppCreationError
 from siddhi.io import InMemoryBroker
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
-from tests.kit.connectors import Doors
+from tests.kit.connectors import FakeConnectors
 from tests.kit.running import collect, collect_events, running
 
-APP = "@app:playback @source(type='door') define stream S (k string, v int);"
+APP = "@app:playback @source(type='fake') define stream S (k string, v int);"
 
 
 @pytest.fixture
-def doors() -> Doors:
-    return Doors()
+def fake() -> FakeConnectors:
+    return FakeConnectors()
 
 
 def listener_of(runtime):
     return runtime.sources["S"][0].listener
 
 
-def test_a_source_has_the_lifecycle_of_its_app(doors):
-    with doors.running(APP):
-        assert doors.inner.calls == ["init", "connect"]
-    assert doors.inner.calls == ["init", "connect", "disconnect", "destroy"]
+def test_a_source_has_the_lifecycle_of_its_app(fake):
+    with fake.running(APP):
+        assert fake.source.calls == ["init", "connect"]
+    assert fake.source.calls == ["init", "connect", "disconnect", "destroy"]
 
 
-def test_a_source_sends_an_event_a_chunk_or_a_row(doors):
-    with doors.running(APP) as runtime:
+def test_a_source_sends_an_event_a_chunk_or_a_row(fake):
+    with fake.running(APP) as runtime:
         chunks = collect_events(runtime, "S")
         listener = listener_of(runtime)
         listener.on_event(Event(1000, ("a", 1)))
@@ -46,31 +46,31 @@ def test_a_source_sends_an_event_a_chunk_or_a_row(doors):
 
 
 @pytest.mark.parametrize("payload", ["text", 7, ("a",), ("a", "no number"), Event(1, ("a", 1, 2))])
-def test_a_failed_mapping_is_logged_and_dropped(doors, payload, caplog):
-    with caplog.at_level(logging.ERROR, "siddhi"), doors.running("@app:name('A') " + APP) as runtime:
+def test_a_failed_mapping_is_logged_and_dropped(fake, payload, caplog):
+    with caplog.at_level(logging.ERROR, "siddhi"), fake.running("@app:name('A') " + APP) as runtime:
         rows = collect(runtime, "S")
         listener_of(runtime).on_event(payload)
         listener_of(runtime).on_event(("d", 4))
     assert rows == [("d", 4)]
     (record,) = caplog.records
-    assert record.getMessage().startswith("app 'A', source 'door' of stream 'S': ")
+    assert record.getMessage().startswith("app 'A', source 'fake' of stream 'S': ")
 
 
-def test_a_failed_mapping_is_stored_if_there_is_an_error_store(doors):
+def test_a_failed_mapping_is_stored_if_there_is_an_error_store(fake):
     store = InMemoryErrorStore()
-    doors.manager.set_error_store(store)
-    with doors.running("@app:name('A') " + APP) as runtime:
+    fake.manager.set_error_store(store)
+    with fake.running("@app:name('A') " + APP) as runtime:
         listener_of(runtime).on_event("text")
     (entry,) = store.load_error_entries("A")
     assert (entry.occurrence, entry.name, entry.payload) == (ErrorOccurrence.BEFORE_SOURCE_MAPPING, "S", "text")
 
 
-def test_transport_properties_become_attributes(doors):
+def test_transport_properties_become_attributes(fake):
     app = (
-        "@source(type='door', @map(type='passThrough', @attributes(k='trp:kind', b='trp:good', v='v', d='trp:price')))"
+        "@source(type='fake', @map(type='passThrough', @attributes(k='trp:kind', b='trp:good', v='v', d='trp:price')))"
         "define stream S (k string, v int, b bool, d double);"
     )
-    with doors.running(app) as runtime:
+    with fake.running(app) as runtime:
         rows = collect(runtime, "S")
         assert runtime.sources["S"][0].asked_for == ("kind", "good", "price")
         listener = listener_of(runtime)
@@ -80,9 +80,9 @@ def test_transport_properties_become_attributes(doors):
     assert rows == [("x", 7, True, 1.5), ("y", 8, False, 2.5), (None, 9, None, None)]
 
 
-def test_a_mapper_can_refuse_missing_transport_properties(doors, caplog):
-    app = "@source(type='door', @map(type='strict', @attributes(k='trp:kind'))) define stream S (k string);"
-    with caplog.at_level(logging.ERROR, "siddhi"), doors.running(app) as runtime:
+def test_a_mapper_can_refuse_missing_transport_properties(fake, caplog):
+    app = "@source(type='fake', @map(type='strict', @attributes(k='trp:kind'))) define stream S (k string);"
+    with caplog.at_level(logging.ERROR, "siddhi"), fake.running(app) as runtime:
         rows = collect(runtime, "S")
         listener_of(runtime).on_event(Event(5, (None,)), (None,))
         listener_of(runtime).on_event(Event(5, (None,)), ("x",))
@@ -90,171 +90,171 @@ def test_a_mapper_can_refuse_missing_transport_properties(doors, caplog):
     assert "missing transport properties: kind" in caplog.text
 
 
-def test_a_source_is_retried_until_it_connects(doors):
-    doors.inner.down = True
-    with doors.running(APP):
+def test_a_source_is_retried_until_it_connects(fake):
+    fake.source.down = True
+    with fake.running(APP):
         for _ in range(3):
-            assert doors.time.run() == 1
-        doors.inner.down = False
-        assert doors.time.run() == 1
-        assert doors.time.run() == 0
-    assert doors.time.pauses == [5, 10, 15, 30]
-    assert doors.inner.calls.count("connect") == 5
+            assert fake.time.run() == 1
+        fake.source.down = False
+        assert fake.time.run() == 1
+        assert fake.time.run() == 0
+    assert fake.time.pauses == [5, 10, 15, 30]
+    assert fake.source.calls.count("connect") == 5
 
 
-def test_a_lost_connection_is_opened_again_after_a_disconnect(doors):
-    with doors.running(APP) as runtime:
-        doors.inner.down = True
+def test_a_lost_connection_is_opened_again_after_a_disconnect(fake):
+    with fake.running(APP) as runtime:
+        fake.source.down = True
         runtime.sources["S"][0].callback.on_error(ConnectionUnavailableError("gone"))
-        assert doors.inner.calls[-2:] == ["disconnect", "connect"]
-        doors.inner.down = False
-        doors.time.run()
-        assert doors.inner.calls[-2:] == ["disconnect", "connect"]
-    assert doors.time.pauses == [5]
+        assert fake.source.calls[-2:] == ["disconnect", "connect"]
+        fake.source.down = False
+        fake.time.run()
+        assert fake.source.calls[-2:] == ["disconnect", "connect"]
+    assert fake.time.pauses == [5]
 
 
-def test_no_attempt_is_made_after_a_shutdown(doors):
-    doors.inner.down = True
-    with doors.running(APP):
+def test_no_attempt_is_made_after_a_shutdown(fake):
+    fake.source.down = True
+    with fake.running(APP):
         pass
-    assert doors.time.run() == 0
-    assert doors.inner.calls == ["init", "connect", "disconnect", "destroy"]
+    assert fake.time.run() == 0
+    assert fake.source.calls == ["init", "connect", "disconnect", "destroy"]
 
 
-def test_any_other_error_prevents_the_start(doors):
-    doors.inner.broken = ValueError("wrong password")
-    runtime = doors.manager.create_siddhi_app_runtime(APP)
+def test_any_other_error_prevents_the_start(fake):
+    fake.source.broken = ValueError("wrong password")
+    runtime = fake.manager.create_siddhi_app_runtime(APP)
     with pytest.raises(ValueError, match="wrong password"):
         runtime.start()
     assert not runtime.is_running
-    assert doors.inner.calls[-2:] == ["disconnect", "destroy"]
-    doors.inner.broken = None
+    assert fake.source.calls[-2:] == ["disconnect", "destroy"]
+    fake.source.broken = None
     with runtime:
-        assert doors.inner.calls[-2:] == ["init", "connect"]
+        assert fake.source.calls[-2:] == ["init", "connect"]
 
 
-def test_a_new_source_is_connected_when_the_app_starts_again(doors, caplog):
-    with doors.running(APP) as runtime:
+def test_a_new_source_is_connected_when_the_app_starts_again(fake, caplog):
+    with fake.running(APP) as runtime:
         old = listener_of(runtime)
         old.on_event(Event(1, ("a", 1)))
     rows = collect(runtime, "S")
     with runtime:
-        assert doors.inner.calls == ["init", "connect", "disconnect", "destroy", "init", "connect"]
+        assert fake.source.calls == ["init", "connect", "disconnect", "destroy", "init", "connect"]
         listener_of(runtime).on_event(Event(2, ("a", 2)))
         old.on_event(Event(3, ("a", 3)))  # of a source that ignores the call of disconnect
     assert rows == [("a", 2)]
     assert "the app is not running; dropped: Event" in caplog.text
 
 
-def test_an_app_whose_source_cannot_be_created_again_stays_shut_down(doors, monkeypatch):
-    with doors.running(APP) as runtime:
+def test_an_app_whose_source_cannot_be_created_again_stays_shut_down(fake, monkeypatch):
+    with fake.running(APP) as runtime:
         state = runtime.snapshot()
 
     def fail(*given) -> None:
-        raise ValueError("no such door")
+        raise ValueError("no such host")
 
     with monkeypatch.context() as broken:
-        broken.setattr("tests.kit.connectors.DoorSource.init", fail)
+        broken.setattr("tests.kit.connectors.FakeSource.init", fail)
         for again in (runtime.start, runtime.debug, lambda: runtime.restore(state)):
-            with pytest.raises(SiddhiAppCreationError, match="no such door"):
+            with pytest.raises(SiddhiAppCreationError, match="no such host"):
                 again()
     assert repr(runtime).endswith("(shut down)>")
     assert runtime.snapshot() == state
     with runtime:
-        assert doors.inner.calls[-2:] == ["init", "connect"]
+        assert fake.source.calls[-2:] == ["init", "connect"]
 
 
-def test_connection_attempts_start_again_with_the_app(doors):
-    doors.inner.down = True
-    with doors.running(APP) as runtime:
-        doors.time.run()
+def test_connection_attempts_start_again_with_the_app(fake):
+    fake.source.down = True
+    with fake.running(APP) as runtime:
+        fake.time.run()
     with runtime:
-        doors.inner.down = False
-        assert doors.time.run() == 1
+        fake.source.down = False
+        assert fake.time.run() == 1
         assert runtime.statistics.connectors == {}
-    assert doors.time.pauses == [5, 10, 5]
+    assert fake.time.pauses == [5, 10, 5]
 
 
-def test_sources_can_be_started_later_than_their_app(doors):
-    runtime = doors.manager.create_siddhi_app_runtime(APP)
+def test_sources_can_be_started_later_than_their_app(fake):
+    runtime = fake.manager.create_siddhi_app_runtime(APP)
     with pytest.raises(NotRunningError):
         runtime.start_sources()
     runtime.start_without_sources()
     assert runtime.is_running
-    assert doors.inner.calls == ["init"]
+    assert fake.source.calls == ["init"]
     runtime.start_sources()
     runtime.start_sources()
-    assert doors.inner.calls == ["init", "connect"]
+    assert fake.source.calls == ["init", "connect"]
     runtime.shutdown()
 
 
-def test_a_source_is_paused_during_snapshot_and_restore(doors):
-    doors.manager.set_persistence_store(InMemoryPersistenceStore())
-    with doors.running(APP) as runtime:
-        doors.inner.state = {"offset": 7}
+def test_a_source_is_paused_during_snapshot_and_restore(fake):
+    fake.manager.set_persistence_store(InMemoryPersistenceStore())
+    with fake.running(APP) as runtime:
+        fake.source.state = {"offset": 7}
         runtime.persist()
-        doors.inner.state = {"offset": 9}
+        fake.source.state = {"offset": 9}
         runtime.restore_last_revision()
-        assert doors.inner.state == {"offset": 7}
-        assert doors.inner.calls[2:] == ["pause", "resume", "pause", "resume"]
+        assert fake.source.state == {"offset": 7}
+        assert fake.source.calls[2:] == ["pause", "resume", "pause", "resume"]
 
 
-def test_a_source_that_cannot_restore_leaves_the_app_unchanged(doors):
+def test_a_source_that_cannot_restore_leaves_the_app_unchanged(fake):
     app = APP + " from S#window.length(3) select sum(v) as total insert into Out;"
-    with doors.running(app) as runtime:
+    with fake.running(app) as runtime:
         totals = collect(runtime, "Out")
         send = runtime.input_handler("S").send
-        doors.inner.state = {"offset": 7}
+        fake.source.state = {"offset": 7}
         send(("a", 1), 1000)
         snapshot = runtime.snapshot()
         send(("a", 10), 5000)
-        doors.inner.refuses = KeyError("offset")
+        fake.source.refuses = KeyError("offset")
         with pytest.raises(
             CannotRestoreStateError, match=r"KeyError: 'offset'.*could not be rolled back in source 0 of S"
         ):
             runtime.restore(snapshot)
         send(("a", 100), 4000)
         assert totals == [(1,), (11,), (111,)]
-        assert doors.inner.calls[-1] == "resume"
+        assert fake.source.calls[-1] == "resume"
 
 
-def test_a_source_stays_paused_until_the_last_of_several_snapshots(doors):
+def test_a_source_stays_paused_until_the_last_of_several_snapshots(fake):
     app = APP
-    with doors.running(app) as runtime:
+    with fake.running(app) as runtime:
         inside, go_on, snapshots = threading.Event(), threading.Event(), []
-        door = runtime.sources["S"][0]
+        source = runtime.sources["S"][0]
 
         def slowly():
             inside.set()
             assert go_on.wait(30)
             return {"offset": len(snapshots)}
 
-        door.snapshot = slowly
+        source.snapshot = slowly
         saving = [threading.Thread(target=lambda: snapshots.append(runtime.snapshot())) for _ in range(2)]
         connectors = runtime._assembly.connectors
         with connectors.paused():
             for thread in saving:
                 thread.start()
             assert inside.wait(30)
-        assert doors.inner.calls[2:] == ["pause"]
+        assert fake.source.calls[2:] == ["pause"]
         go_on.set()
         for thread in saving:
             thread.join(30)
         assert len(snapshots) == 2
-        assert doors.inner.calls[-1] == "resume"
-        assert doors.inner.calls.count("pause") == doors.inner.calls.count("resume")
+        assert fake.source.calls[-1] == "resume"
+        assert fake.source.calls.count("pause") == fake.source.calls.count("resume")
 
 
 @pytest.mark.parametrize("at", ["pause", "resume"])
-def test_a_source_that_cannot_be_paused_does_not_affect_others(doors, at):
-    app = "@app:playback @source(type='inMemory', topic='other') @source(type='door') @source(type='inMemory', topic='third')"
-    with doors.running(app + " define stream S (k string, v int);") as runtime:
-        door = runtime.sources["S"][1]
-        works = getattr(door, at)
-        setattr(door, at, lambda: 1 // 0)
+def test_a_source_that_cannot_be_paused_does_not_affect_others(fake, at):
+    app = "@app:playback @source(type='inMemory', topic='other') @source(type='fake') @source(type='inMemory', topic='third')"
+    with fake.running(app + " define stream S (k string, v int);") as runtime:
+        source = runtime.sources["S"][1]
+        works = getattr(source, at)
+        setattr(source, at, lambda: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             runtime.snapshot()
-        setattr(door, at, works)
+        setattr(source, at, works)
         assert not any(source.is_paused for source in runtime.sources["S"])
 
 

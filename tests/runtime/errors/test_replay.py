@@ -13,7 +13,7 @@ from siddhi.errors import ConnectionUnavailableError, EventError, NotRunningErro
 from siddhi.extension import Registry
 from siddhi.persistence import ErrorEntry, ErrorOccurrence, InMemoryErrorStore, UnkeptValue
 from siddhi.types import AttributeType
-from tests.kit.connectors import Doors
+from tests.kit.connectors import FakeConnectors
 from tests.kit.running import collect, collect_events
 
 STREAM = "define stream S (v int, x float);"
@@ -25,7 +25,7 @@ class Bench:
     """Runs apps called A with an error store, and a function ``luck`` that fails with 13 while luck is bad."""
 
     def __init__(self) -> None:
-        self.doors = Doors()
+        self.fake = FakeConnectors()
         self.errors = InMemoryErrorStore()
         self.bad = True
         self.running: list[SiddhiAppRuntime] = []
@@ -36,11 +36,11 @@ class Bench:
                 raise ArithmeticError("unlucky")
             return value
 
-        self.doors.manager.set_extension("luck", luck)
-        self.doors.manager.set_error_store(self.errors)
+        self.fake.manager.set_extension("luck", luck)
+        self.fake.manager.set_error_store(self.errors)
 
     def start(self, text: str) -> SiddhiAppRuntime:
-        runtime = self.doors.manager.create_siddhi_app_runtime(f"@app:name('A') {text}")
+        runtime = self.fake.manager.create_siddhi_app_runtime(f"@app:name('A') {text}")
         self.running.append(runtime)
         runtime.start()
         return runtime
@@ -153,7 +153,7 @@ def test_other_failing_events_are_handled_as_before(bench):
 # --- sinks
 
 SINKS = (
-    "@sink(type = 'inMemory', topic = 'replay-nobody') @sink(type = 'door', on.error = 'store', to = '{{k}}') "
+    "@sink(type = 'inMemory', topic = 'replay-nobody') @sink(type = 'fake', on.error = 'store', to = '{{k}}') "
     "define stream S (k string, v int);"
 )
 
@@ -162,7 +162,7 @@ SINKS = (
 def sunk(bench):
     """An entry of the second sink of a stream, and the app."""
     runtime = bench.start(SINKS)
-    bench.doors.outer.down = True
+    bench.fake.sink.down = True
     runtime.input_handler("S").send(("a", 1), 1000)
     return runtime, bench.entry
 
@@ -170,37 +170,37 @@ def sunk(bench):
 def test_a_payload_is_published_again_by_its_sink(bench, sunk):
     runtime, entry = sunk
     assert entry.connector == 1
-    bench.doors.outer.down = False
-    bench.doors.time.run()
+    bench.fake.sink.down = False
+    bench.fake.time.run()
     runtime.replay_error_entry(entry)
     runtime.replay_error_entry(entry, payload="put right")
-    assert bench.doors.outer.payloads == [("a", Event(1000, ("a", 1))), ("a", "put right")]
+    assert bench.fake.sink.payloads == [("a", Event(1000, ("a", 1))), ("a", "put right")]
     assert bench.errors.count() == 1
 
 
 def test_a_missing_payload_is_created_again(bench, sunk):
     runtime, entry = sunk
-    bench.doors.outer.down = False
-    bench.doors.time.run()
+    bench.fake.sink.down = False
+    bench.fake.time.run()
     events = (*entry.events, Event(1001, ("a", 2)))
     for payload in (None, UnkeptValue("Blob", "<blob>")):
         runtime.replay_error_entry(replace(entry, payload=payload))
         runtime.replay_error_entry(replace(entry, payload=payload, events=events))
-    assert bench.doors.outer.payloads == [("a", Event(1000, ("a", 1))), ("a", list(events))] * 2
+    assert bench.fake.sink.payloads == [("a", Event(1000, ("a", 1))), ("a", list(events))] * 2
 
 
 def test_a_payload_that_fails_again_is_raised_and_not_stored_again(bench, sunk):
     runtime, entry = sunk
     with pytest.raises(ConnectionUnavailableError, match="is not connected"):
         runtime.replay_error_entry(entry)
-    bench.doors.outer.down = False
-    bench.doors.time.run()
-    bench.doors.outer.down = True
-    with pytest.raises(ConnectionUnavailableError, match="the door is shut"):
+    bench.fake.sink.down = False
+    bench.fake.time.run()
+    bench.fake.sink.down = True
+    with pytest.raises(ConnectionUnavailableError, match="the connection is closed"):
         runtime.replay_error_entry(entry)
-    bench.doors.outer.down = False
-    assert bench.doors.time.run() == 1, "it is connected again by itself"
-    bench.doors.outer.broken = OSError("no paper")
+    bench.fake.sink.down = False
+    assert bench.fake.time.run() == 1, "it is connected again by itself"
+    bench.fake.sink.broken = OSError("no paper")
     with pytest.raises(OSError, match="no paper"):
         runtime.replay_error_entry(replace(entry, payload=None))
     assert bench.errors.count() == 1
@@ -210,7 +210,7 @@ def test_a_payload_that_fails_again_is_raised_and_not_stored_again(bench, sunk):
 
 SOURCES = (
     "@source(type = 'inMemory', topic = 'replay-source') "
-    "@source(type = 'door', @map(type = 'passThrough', @attributes(k = 'trp:kind', v = 'v'))) "
+    "@source(type = 'fake', @map(type = 'passThrough', @attributes(k = 'trp:kind', v = 'v'))) "
     "@OnError(action = 'store') define stream S (k string, v int);"
 )
 
@@ -291,7 +291,7 @@ TABLE = ErrorOccurrence.STORE_ON_TABLE_ADD
 )
 def test_invalid_replays_are_refused(bench, changes, payload, said):
     runtime = bench.start(
-        f"@source(type = 'door') @sink(type = 'door') {STORING} define window W (v int) length(2); from S select v insert into W;"
+        f"@source(type = 'fake') @sink(type = 'fake') {STORING} define window W (v int) length(2); from S select v insert into W;"
     )
     rows = collect(runtime, "S")
     with pytest.raises(ValueError, match=said):
@@ -301,7 +301,7 @@ def test_invalid_replays_are_refused(bench, changes, payload, said):
 
 @pytest.mark.parametrize("changes", [{}, {"occurrence": SINK}, {"occurrence": SOURCE, "payload": "text"}])
 def test_an_app_that_is_not_running_replays_nothing(bench, changes):
-    runtime = bench.start(f"@source(type = 'door') @sink(type = 'door') {STORING}")
+    runtime = bench.start(f"@source(type = 'fake') @sink(type = 'fake') {STORING}")
     runtime.shutdown()
     with pytest.raises(NotRunningError, match="Siddhi app 'A' is not running"):
         runtime.replay_error_entry(failed_entry(EVENT, **changes))

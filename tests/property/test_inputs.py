@@ -161,7 +161,7 @@ def test_tables_of_every_library_give_the_results_of_rows(rows: list[Row]) -> No
 @given(ROWS)
 def test_files_give_the_results_of_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
     expected = one_by_one(rows)
-    folder = tmp_path_factory.mktemp("doors")
+    folder = tmp_path_factory.mktemp("inputs")
     for form, write in FILES.items():
         path = folder / f"in.{form.value}"
         write(rows, path)
