@@ -17,7 +17,7 @@ cdef class Aggregator(Executor):
     cdef char* states                # [capacity] structs of `stride` bytes; Executor.c.data points at this field
     cdef Py_ssize_t stride
     cdef Py_ssize_t capacity
-    cdef bint value_optional         # `out` may be NULL: the state is updated and no value is computed
+    cdef bint value_optional                 # `out` may be NULL: the state is updated and no value is computed
     cdef bint is_safe(self) noexcept         # arguments are numbers or plain strings: updates cannot fail
     cdef int setup(self, Py_ssize_t stride) except -1
     cdef int create(self, uint32_t group_id) except -1           # initializes the state of a new or reused id
@@ -29,7 +29,7 @@ cdef class Aggregator(Executor):
     cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1
     cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1
     cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1     # the state must exist
-    cdef int check(self, uint32_t group_id) except -1            # IndexError: no such group id
+    cdef int check(self, uint32_t group_id) except -1                           # IndexError: no such group id
 
 cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str name, Py_ssize_t stride) except -1
 

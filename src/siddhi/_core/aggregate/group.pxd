@@ -21,7 +21,7 @@ cdef struct KeyCellC:
     uint8_t narrow                 # a 4-byte value; the other half of the cell is undefined
 
 cdef struct GroupLinksC:                # links of a group in the list of its partition
-    uint32_t previous              # NO_ID: none
+    uint32_t previous                   # NO_ID: none
     uint32_t next
 
 cdef enum:
@@ -49,7 +49,7 @@ cdef class GroupBy:
     cdef uint32_t* row_counts            # [capacity] events of the group that have not expired
     cdef Py_ssize_t capacity
     cdef GroupLinksC* links            # [capacity]
-    cdef uint32_t* first           # [n_partitions] first group of each partition
+    cdef uint32_t* first               # [n_partitions] first group of each partition
     cdef Py_ssize_t n_partitions
     cdef uint32_t* dropping        # groups whose last event expired in this chunk
     cdef Py_ssize_t n_dropping
@@ -58,8 +58,8 @@ cdef class GroupBy:
     cdef uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe
     cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_ID: the key has no group
     cdef object key_of(self, EventC* event, FrameC* frame)                         # a tuple
-    cdef int discard(self, uint32_t group_id) except -1            # drop a group with all its state
-    cdef bint is_over(self, uint32_t group_id) noexcept            # whether a group without rows has no other state
+    cdef int discard(self, uint32_t group_id) except -1                            # drop a group with all its state
+    cdef bint is_over(self, uint32_t group_id) noexcept  # whether a group without rows has no other state
     # Remove the state of a group. Its key keeps the group id until discard(), because rows of the current chunk refer to it.
     cdef int retire(self, uint32_t group_id) except -1
     cdef void revive(self, uint32_t group_id) noexcept             # start a retired group again, for a new event of its key

@@ -9,4 +9,4 @@ cdef class ColumnSource:
 
 cdef ColumnSource open_source(object data)
 cdef str column_with_nan(object data, Layout layout)     # of pandas, for a float or double; or None
-cdef list chunks_of(object values, str name)     # [ColumnChunk] of one column: an array, a series or a sequence
+cdef list chunks_of(object values, str name)             # [ColumnChunk] of one column: an array, a series or a sequence

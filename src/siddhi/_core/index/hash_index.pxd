@@ -93,20 +93,20 @@ cdef class KeyMap:
     cdef Py_ssize_t capacity         # ids allocated
     cdef uint32_t used               # ids given out since the last clear
     cdef uint32_t free_id            # first of the ids to reuse, NO_ID: none
-    cdef uint32_t find(self, const CellC* key, uint64_t nulls) except? 0xfffffffe        # NO_ID when absent
-    cdef uint32_t insert(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe   # find or add
+    cdef uint32_t find(self, const CellC* key, uint64_t nulls) except? 0xfffffffe  # NO_ID when absent
+    cdef uint32_t insert(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe  # find or add
     cdef int remove(self, uint32_t key_id) except -1
     cdef void prefetch(self, const CellC* key, uint64_t nulls) noexcept  # the memory that find and insert read first
-    cdef void prefetch_key(self, uint32_t key_id) noexcept                # the memory that remove reads first
+    cdef void prefetch_key(self, uint32_t key_id) noexcept               # the memory that remove reads first
     cdef int clear(self) except -1
     # Keys of one number or text, for prefetching: the hash, and the id that a look-up will most likely find.
     cdef bint is_simple(self) noexcept
     cdef uint64_t hash_of_one(self, const CellC* key) noexcept
     cdef uint32_t guess(self, uint64_t hash) noexcept                                   # NO_ID: none
     cdef bint is_live(self, uint32_t key_id) noexcept
-    cdef uint32_t id_bound(self) noexcept                # all ids are below this
+    cdef uint32_t id_bound(self) noexcept                  # all ids are below this
     cdef object key_to_python(self, uint32_t key_id)       # tuple
-    cdef int write(self, SnapshotWriter writer) except -1    # keeps the ids
+    cdef int write(self, SnapshotWriter writer) except -1  # keeps the ids
     cdef int read(self, SnapshotReader reader) except -1
     cdef int allocate(self, Py_ssize_t capacity) except -1
     cdef int rehash(self, uint64_t mask) except -1

@@ -30,7 +30,7 @@ cdef class SortedKeys:
     cdef PositionC seek(self, uint64_t key, bint behind) noexcept    # before the first entry >= key (behind: > key)
     cdef SortedEntryC* take(self, PositionC* position) noexcept  # returns the entry there and advances; NULL at the end
     cdef int add(self, uint64_t key, uint32_t key_id) except -1      # the key must be absent
-    cdef int remove(self, uint64_t key) except -1                  # the key must be present
+    cdef int remove(self, uint64_t key) except -1                    # the key must be present
     cdef void clear(self) noexcept
     cdef int insert_block(self, Py_ssize_t at) except -1
 

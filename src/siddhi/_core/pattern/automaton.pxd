@@ -70,8 +70,8 @@ cdef struct PartialC:
     int64_t start                  # ms; `start` and `latest`: first and last event that `within` counts from
     int64_t latest
     uint32_t refs
-    int32_t last_state             # last state that has taken an event, -1: none
-    int32_t unarmed  # state whose group starts again once a later state takes the match, -1: none, -2: done
+    int32_t last_state  # last state that has taken an event, -1: none
+    int32_t unarmed     # state whose group starts again once a later state takes the match, -1: none, -2: done
     EventC* slots[1]
 
 cdef class BlockPool:              # allocator of blocks of one size; grows by arenas
@@ -106,17 +106,17 @@ cdef class Matches:                # allocator of the partial matches of one que
     cdef void** slot_pools         # borrowed pointers to `pools`
     cdef bint* counting
     cdef RecordBudget budget       # charged with the lists of counting states; None: no limit
-    cdef PartialC* make(self) except NULL                    # refs == 1, all slots empty
-    cdef PartialC* copy(self, const PartialC* partial, int n_slots) except NULL     # copies the first n_slots slots
+    cdef PartialC* make(self) except NULL  # refs == 1, all slots empty
+    cdef PartialC* copy(self, const PartialC* partial, int n_slots) except NULL  # copies the first n_slots slots
     cdef CollectedC* own(self, PartialC* partial, int slot) except NULL
     cdef int grow_collected(self, CollectedC* collected) except -1
     cdef int resize_collected(self, CollectedC* collected, uint32_t capacity) except -1
     cdef void free_collected(self, CollectedC* collected) noexcept
     cdef void drop(self, PartialC* partial) noexcept         # drops one reference
-    cdef void empty(self, PartialC* partial, int slot) noexcept      # releases the event of a slot that does not count
+    cdef void empty(self, PartialC* partial, int slot) noexcept  # releases the event of a slot that does not count
     cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1  # consumes a reference, even on failure
     cdef MatchEntryC* append(self, MatchListC* match_list, PartialC* partial, int state) except NULL  # adds a reference
-    cdef void remove(self, MatchEntryC* entry) noexcept           # drops the reference
+    cdef void remove(self, MatchEntryC* entry) noexcept      # drops the reference
 
 
 cdef inline CollectedC* collected_of(const PartialC* partial, int slot) noexcept:
@@ -157,7 +157,7 @@ cdef class PatternView:
 
 cdef enum:
     FIRST_ENTRY = 16               # offset of `first` in PartialC, in bytes
-    LOOKAHEAD = 32                     # number of hashes kept of a block's next events
+    LOOKAHEAD = 32                 # number of hashes kept of a block's next events
 
 cdef struct BucketC:
     uint64_t hash
@@ -175,24 +175,24 @@ cdef class PatternIndex:
     cdef BucketC* buckets          # [mask + 1]; contents undefined where the tag is 0
     cdef uint64_t mask
     cdef Py_ssize_t size           # entries
-    cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1    # False: null key
-    cdef int insert(self, MatchEntryC* entry, FrameC* frame) except -1     # frame.slots: those of the partial match
+    cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1  # False: null key
+    cdef int insert(self, MatchEntryC* entry, FrameC* frame) except -1  # frame.slots: those of the partial match
     cdef void remove(self, MatchEntryC* entry) noexcept
     cdef MatchEntryC* find(self, EventC* event, FrameC* frame) except? NULL     # first candidate
     cdef int grow(self) except -1
     cdef void clear_bucket(self, uint64_t hole) noexcept
-    cdef bint whole                # the key is one int or long
-    cdef bint exact                # equal hashes imply equal keys
-    cdef bint plain                # keys are attributes: hashing is cheap and cannot fail
+    cdef bint whole                          # the key is one int or long
+    cdef bint exact                          # equal hashes imply equal keys
+    cdef bint plain                          # keys are attributes: hashing is cheap and cannot fail
     cdef uint64_t next_hashes[LOOKAHEAD]     # ring buffer: hash of event i at i % LOOKAHEAD
-    cdef MatchEntryC* prefetched[LOOKAHEAD]      # prefetched entries; possibly freed since (their memory stays)
-    cdef EventC* current           # event whose hash is current_hash, NULL: none
+    cdef MatchEntryC* prefetched[LOOKAHEAD]  # prefetched entries; possibly freed since (their memory stays)
+    cdef EventC* current                     # event whose hash is current_hash, NULL: none
     cdef uint64_t current_hash
     cdef void prefetch_lookup(self, EventC* event, FrameC* frame) noexcept      # before the lookup of a single event
     cdef void prefetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept
     cdef void prefetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept
     cdef void prefetch_insert(self, FrameC* frame) noexcept         # before the insertion of a partial match
-    cdef void prefetch_removal(self, MatchEntryC* entry) noexcept      # before the removal of an entry
+    cdef void prefetch_removal(self, MatchEntryC* entry) noexcept   # before the removal of an entry
 
 cdef inline uint8_t tag_of(uint64_t hash) noexcept:
     return <uint8_t> (hash >> 57) | 0x80
@@ -263,7 +263,7 @@ cdef class State:
     cdef bint in_first_group       # expiry of a partial match here starts the first state again
     cdef bint late_again           # its group starts again when a later state takes the match
     cdef int first_slot
-    cdef bint waits                # has an absence with a time
+    cdef bint waits        # has an absence with a time
     cdef int64_t round_ms  # duration of a group that starts again by time alone, stored in its first state with a time
 
 cdef inline bint is_stopped(State state, PartialC* partial) noexcept:
@@ -426,9 +426,9 @@ cdef class Pattern(Processor):
     cdef unsigned int capacity
     cdef FrameC* frame
     cdef bint busy
-    cdef int64_t now               # ms; of the current event or timer
+    cdef int64_t now  # ms; of the current event or timer
     cdef bint rearms  # sequence without `every` that begins anew while no absence waits in its second state
-    cdef bint keeps                # sequence whose leading group waits for a time: its partial match stays
+    cdef bint keeps   # sequence whose leading group waits for a time: its partial match stays
 
     cdef int take_one(self, int stream, EventC* event) except -1
     cdef int take_chunk(self, int stream, EventC* event, FaultSink source) except -1

@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, uint64_t
 
 from siddhi._core.expression.executor cimport ExecC
-from siddhi._core.query.key_gate cimport KeyGate
+from siddhi._core.query.key_limiter cimport KeyLimiter
 from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
@@ -48,7 +48,7 @@ cdef class QueryEntry(Receiver):
     cdef list insert_all(self, list passed)
     cdef FaultSink source          # the input stream
     cdef QueryOutput inserts       # the output if each event makes one row that a limit may refuse; else None
-    cdef KeyGate gate              # gate of the selection if it sees rows immediately; else None
+    cdef KeyLimiter key_limiter    # limiter of the selection if it sees rows immediately; else None
     cdef uint64_t read_mask
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1
 

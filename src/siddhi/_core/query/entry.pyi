@@ -3,7 +3,8 @@ from collections.abc import Sequence
 from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
-from siddhi._core.query.key_gate import KeyGate
+from siddhi._core.query.key_limiter import KeyLimiter
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext, FaultSink
 from siddhi._core.runtime.operator import Processor, Receiver
@@ -27,8 +28,10 @@ class QueryEntry(Receiver):
         source: FaultSink,
         reads: int,
         equality_guard: tuple[int, bool | int | str] | None = None,
+        forward: QueryOutput | None = None,
+        inserts: QueryOutput | None = None,
     ) -> None: ...
-    def set_gate(self, gate: KeyGate) -> None: ...
+    def set_key_limiter(self, key_limiter: KeyLimiter) -> None: ...
 
 class RecordCopyProcessor(Processor):
     def __init__(self, app: AppContext, copier: RecordCopier) -> None: ...

@@ -5,7 +5,6 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from siddhi._core.expression.executor cimport ExecC, Executor
-from siddhi._core.query.projection cimport Projection
 from siddhi._core.record.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK, TRUE, FrameC
 from siddhi._core.runtime.context cimport fault_alone
@@ -220,11 +219,14 @@ cdef class QueryEntry(Receiver):
         next: the first operator after the filters.
         source: junction of the stream; handles failures of single rows of a block.
         reads: bit mask of the attributes that are read; all ones for more than 64 attributes.
-        asks: (position, value) if the filters begin with ``attribute == value``.
+        equality_guard: (position, value) if the filters begin with ``attribute == value``.
+        forward: the output if ``next`` is a projection that passes the record on unchanged; else None.
+        inserts: the output if ``next`` is a projection whose rows a limit may refuse; else None.
     """
 
     def __init__(self, AppContext app not None, tuple filters not None, RecordCopier copier, Processor next not None,
-                 FaultSink source not None, uint64_t reads, tuple equality_guard=None):
+                 FaultSink source not None, uint64_t reads, tuple equality_guard=None, QueryOutput forward=None,
+                 QueryOutput inserts=None):
         cdef int i
         cdef Executor executor
         self.app = app
@@ -241,10 +243,9 @@ cdef class QueryEntry(Receiver):
             self.selects = self.selects and executor.c.select is not NULL
         self.copier = copier
         self.next = next
-        if isinstance(next, Projection):
-            self.inserts = (<Projection> next).inserts
-            self.forward = (<Projection> next).forward
-            self.onward = None if self.forward is None else self.forward.target
+        self.inserts = inserts
+        self.forward = forward
+        self.onward = None if forward is None else forward.target
         self.on_chunk = <receive_fn> entry_receive
         self.source = source
         self.read_mask = reads
@@ -253,9 +254,9 @@ cdef class QueryEntry(Receiver):
     def __dealloc__(self):
         PyMem_Free(self.conditions)
 
-    def set_gate(self, KeyGate gate not None):
-        """Set the gate whose refusals are failures of single events."""
-        self.gate = gate
+    def set_key_limiter(self, KeyLimiter key_limiter not None):
+        """Set the limiter whose refusals are failures of single events."""
+        self.key_limiter = key_limiter
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
         self.next.bind_blocks(traits)
@@ -348,8 +349,8 @@ cdef class QueryEntry(Receiver):
         cdef EventC* refused
         cdef bint any_passed = False
         cdef list failures = None, passed = None if self.inserts is None else []
-        if self.gate is not None:
-            self.gate.collects = True
+        if self.key_limiter is not None:
+            self.key_limiter.collects = True
         try:
             while event is not NULL:
                 if self.passes(event):
@@ -364,14 +365,14 @@ cdef class QueryEntry(Receiver):
                             self.next.process(record)
                         finally:
                             release(self.copier.pool, record)
-                    if self.gate is not None and self.gate.pending is not None:
+                    if self.key_limiter is not None and self.key_limiter.pending is not None:
                         failures = [] if failures is None else failures
-                        failures.append((<size_t> event, self.gate.pending))
-                        self.gate.pending = None
+                        failures.append((<size_t> event, self.key_limiter.pending))
+                        self.key_limiter.pending = None
                 event = event.next
         finally:
-            if self.gate is not None:
-                self.gate.collects = False
+            if self.key_limiter is not None:
+                self.key_limiter.collects = False
         if passed is not None:
             failures = self.insert_all(passed)
         elif any_passed:

@@ -38,7 +38,7 @@ cdef class TumblingAggregate(Selector):
     cdef int64_t start
     cdef bint aligned
     cdef int* accumulator_of  # [n_columns] accumulator of a column, -1: a plain attribute, KEY: an attribute of the key
-    cdef int* shown                # [n_shown] columns of plain attributes that differ within a group
+    cdef int* shown           # [n_shown] columns of plain attributes that differ within a group
     cdef int n_shown
     cdef EventC* open_row(self, TumbleC* batch, uint32_t group_id) except NULL
     cdef bint in_blocks            # in playback blocks may come: they end at timers, so there always is one

@@ -43,10 +43,10 @@ cdef class QueryOutput(StreamFeeder):
     cdef BatchCallback sink
     cdef bint block_mode
     cdef bint retains
-    cdef bint refuses_rows                # a limit may refuse single rows of a chunk
-    cdef Py_ssize_t expected  # number of rows of the chunk whose refusals go to `refused`, as (number, error)
-    cdef list refused                     # None: the first error is raised
-    cdef BufferedOutputC* buffered        # buffer for chunks after the rate limiter; NULL: they are emitted immediately
+    cdef bint refuses_rows          # a limit may refuse single rows of a chunk
+    cdef Py_ssize_t expected        # number of rows of the chunk whose refusals go to `refused`, as (number, error)
+    cdef list refused               # None: the first error is raised
+    cdef BufferedOutputC* buffered  # buffer for chunks after the rate limiter; NULL: they are emitted immediately
     cdef void choose(self) noexcept
     cdef void change(self) noexcept
     cdef int bind_blocks(self, BlockTraits* traits) except -1

@@ -18,7 +18,7 @@ cdef class Projection(Processor):
     cdef int n_columns
     cdef tuple executors
     cdef FrameC* frame
-    cdef bint forwards             # select * into a stream of the same types
+    cdef bint forwards                     # select * into a stream of the same types
     cdef readonly QueryOutput forward      # the output if it forwards; else None
     cdef readonly QueryOutput inserts      # the output if it may refuse rows; else None
     cdef EventChunk out

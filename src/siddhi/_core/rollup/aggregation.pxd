@@ -172,7 +172,7 @@ cdef class Aggregation(Processor):
 # Results are computed for each request; they are records of their own, from the pool Fold.answers.
 
 cdef struct KeyFilterC:                 # a group must equal this value for the condition to hold
-    int cell                       # of the group in the row
+    int cell                            # of the group in the row
     int word
     uint64_t bit
     int code

@@ -20,7 +20,7 @@ from siddhi._core.runtime.lock cimport AppLock
 
 cdef enum:
     UNCHECKED_DEPTH = 32                   # nested sends before each of them checks the stack
-    MAX_DEPTH = 10_000             # nested sends
+    MAX_DEPTH = 10_000                     # nested sends
 
 cdef class Timed:
     cdef readonly unsigned long long rank        # order in which steps were built
@@ -41,7 +41,7 @@ cdef struct TimerC:
     void* target                   # a Timed, owned
     uint32_t partition
 
-cdef struct ClockMoveC:                # progress of the timers that one move of the playback clock makes due
+cdef struct ClockMoveC:            # progress of the timers that one move of the playback clock makes due
     int64_t since                  # the clock before the move
     int64_t goal                   # the clock after it
     unsigned long long rank        # of the last step in order whose timer has fired, 0: none
@@ -52,8 +52,8 @@ cdef class AppContext:
     cdef FrameC frame
     cdef readonly AppLock lock
     cdef readonly str name
-    cdef public object on_error            # fn(exception, origin: str, events: list[Event])
-    cdef public object wake                # fn(): the earliest due time has moved forward (live mode)
+    cdef public object on_error                    # fn(exception, origin: str, events: list[Event])
+    cdef public object wake                        # fn(): the earliest due time has moved forward (live mode)
     cdef public unsigned long long timer_errors    # errors that a clock thread has survived
     cdef readonly bint running
     cdef TimerC* timers
@@ -74,7 +74,7 @@ cdef class AppContext:
     cdef public int64_t most_ticks         # of one periodic timer in one move of the clock, see left_out()
     cdef unsigned int n_fired
     cdef int64_t reported_goal                   # the clock move for which skipped ticks were logged
-    cdef readonly dict meters              # (kind, name, operation) -> OperationMeter
+    cdef readonly dict meters                    # (kind, name, operation) -> OperationMeter
     cdef readonly bint measuring
     cdef list retired                      # junctions to clean up when no delivery is running
     cdef int check_depth(self, str stream) except -1

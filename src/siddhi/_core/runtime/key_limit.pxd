@@ -36,10 +36,10 @@ cdef class KeyLimit:
     cdef int use(self, uint32_t key_id, int64_t now) except -1           # makes it the newest
     cdef void unlist(self, uint32_t key_id) noexcept                     # the key is held by a window, or removed
     cdef void set_back(self, int64_t now) noexcept
-    cdef uint32_t idle(self, int64_t now) noexcept                     # a key unused for `ttl`, or NO_ID
+    cdef uint32_t idle(self, int64_t now) noexcept     # a key unused for `ttl`, or NO_ID
     cdef bint allows(self, Py_ssize_t held) except -1  # whether so many keys are allowed; logs a warning near the limit
-    cdef object refuse(self, tuple key)                                # the error, or None if it is only logged
-    cdef int drop(self) except -1                                      # counts a removal; the caller removes the state
+    cdef object refuse(self, tuple key)                # the error, or None if it is only logged
+    cdef int drop(self) except -1                      # counts a removal; the caller removes the state
     cdef int purge(self) except -1
     cdef void clear(self) noexcept
     # `unlisted`: keys that follow the list in the snapshot. read() lists them too, and returns all key ids in their order.

@@ -14,8 +14,8 @@ cdef struct FoundC:                # result of a search; owned by the caller and
     Py_ssize_t capacity
 
 cdef class Searchable:
-    cdef readonly int slot         # slot in which the condition reads the searched event
-    cdef readonly EventPool pool   # of the events found; None: it never finds any
+    cdef readonly int slot              # slot in which the condition reads the searched event
+    cdef readonly EventPool pool        # of the events found; None: it never finds any
     cdef public OperationMeter meter    # None: not measured
     # Append the matches, in order, also before a failure. The caller owns the references in `found` (found_release):
     # code that processes them may call Python, which may send and release the source's events.

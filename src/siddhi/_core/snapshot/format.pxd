@@ -17,7 +17,7 @@ cdef class SnapshotWriter:
     cdef int put_i64(self, int64_t value) except -1
     cdef int put_f64(self, double value) except -1
     cdef int put_bytes(self, const void* data, Py_ssize_t n) except -1   # raw, no length
-    cdef int put_object(self, object value) except -1    # None bool int float str bytes; tuple list dict set of these
+    cdef int put_object(self, object value) except -1  # None bool int float str bytes; tuple list dict set of these
     cdef int put_event(self, const EventC* event, Layout layout) except -1
     cdef int put_events(self, EventC** events, Py_ssize_t n, Layout layout) except -1   # column by column
     cpdef bytes getvalue(self)

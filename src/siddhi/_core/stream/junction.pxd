@@ -24,7 +24,7 @@ cdef struct SubscriptionC:
     receive_fn on_chunk
     void* receiver
 
-cdef class RowSource:                    # sender of a batch that leaves out attributes without readers
+cdef class RowSource:                                    # sender of a batch that leaves out attributes without readers
     cdef int complete(self, EventC* event) except -1     # fills in the attributes left out; other events are unchanged
 
 cdef class StreamFeeder:                 # an output into a stream
@@ -45,19 +45,19 @@ cdef class StreamJunction(FaultSink):
     cdef public bint columnar            # batch safe, set by the plan
     cdef readonly list feeders           # outputs of queries that insert into it
     # Answers of bind_blocks(), valid for one wiring of the app.
-    cdef unsigned long long bound        # that wiring; 0: not asked yet
-    cdef bint block_mode                 # blocks may be delivered
-    cdef bint order_free                 # all receivers are order free
-    cdef bint retains                    # a receiver may retain records, or fail with one, which error handling retains
-    cdef uint64_t read_mask              # bit mask of the attributes that any receiver reads
-    cdef RowSource rows                  # source of the batch being sent into this stream
-    cdef BatchCallback sink  # the only receiver, if it is a batch callback: rows may be written to its builder
-    cdef public long long events         # number of events while `counting`
-    cdef bint counts                     # `counting`
-    cdef bint plain                      # every receiver gets every event: nothing to count or to route
-    cdef bint arranged                   # `plain` and `dispatch` are up to date
-    cdef Dispatch dispatch               # None: too few receivers have a guard
-    cdef long long changes               # number of changes of the receivers
+    cdef unsigned long long bound  # that wiring; 0: not asked yet
+    cdef bint block_mode           # blocks may be delivered
+    cdef bint order_free           # all receivers are order free
+    cdef bint retains              # a receiver may retain records, or fail with one, which error handling retains
+    cdef uint64_t read_mask        # bit mask of the attributes that any receiver reads
+    cdef RowSource rows            # source of the batch being sent into this stream
+    cdef BatchCallback sink        # the only receiver, if it is a batch callback: rows may be written to its builder
+    cdef public long long events   # number of events while `counting`
+    cdef bint counts               # `counting`
+    cdef bint plain                # every receiver gets every event: nothing to count or to route
+    cdef bint arranged             # `plain` and `dispatch` are up to date
+    cdef Dispatch dispatch         # None: too few receivers have a guard
+    cdef long long changes         # number of changes of the receivers
     cdef int arrange(self) except -1
     cdef int send_special(self, EventChunk* chunk) except -1
     cdef EventC** failed                 # events of the current block that a receiver failed with; NULL: not recorded

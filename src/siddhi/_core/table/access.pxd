@@ -48,7 +48,7 @@ cdef class KeyAccess(Access):
     cdef ProbeC* probes
     cdef int n
     cdef bint can_hash                 # the key is one number or string, read from an attribute
-    cdef uint32_t get(self, EventC* e, FrameC* f) except? 0xfffffffe   # row number, or NO_ROW
+    cdef uint32_t get(self, EventC* e, FrameC* f) except? 0xfffffffe  # row number, or NO_ROW
     cdef bint hash_of(self, EventC* e, FrameC* f, uint64_t* hash) except -1  # requires can_hash; False: no row can match
 
 cdef class ValueAccess(Access):

@@ -34,7 +34,7 @@ cdef class ValueIndex:
     cdef Py_ssize_t n_chains
     cdef LinkC* links                  # by row number
     cdef Py_ssize_t n_links
-    cdef SortedKeys order              # None: not sorted
+    cdef SortedKeys order                                              # None: not sorted
     cdef ChainC* rows_of(self, const CellC* value) except? NULL        # NULL: no rows
     cdef int add(self, uint32_t number, const EventC* row) except -1
     cdef int remove(self, uint32_t number, const EventC* row) except -1

@@ -52,10 +52,10 @@ cdef class TableUpdate(TableSink):
 cdef class TableUpdateOrInsert(TableSink):
     cdef readonly TableSearch search
     cdef Assignments assignments
-    cdef bint overwrites               # a row found by primary key is replaced by the output event
-    cdef uint64_t cut                  # rows with this or a higher sequence were inserted by the current chunk
+    cdef bint overwrites                       # a row found by primary key is replaced by the output event
+    cdef uint64_t cut                          # rows with this or a higher sequence were inserted by the current chunk
     cdef readonly TableUpdateOrInsert pending  # None: rows to insert cannot conflict with rows that are updated
-    cdef bint gathering                # events without a matching row go to `pending`
+    cdef bint gathering                        # events without a matching row go to `pending`
     cdef int act_separately(self, EventChunk* chunk) except -1
     cdef int add_or_defer(self, EventC* event) except -1      # inserts now or at the end of the chunk
     cdef int add_pending(self) except -1

@@ -22,8 +22,8 @@ cdef struct RowC:
     EventC* event                      # NULL: free number
     uint64_t sequence                  # order of insertion
     uint32_t previous
-    uint32_t next                      # of a free number: the next free one
-    uint32_t key                       # key id of the primary key
+    uint32_t next     # of a free number: the next free one
+    uint32_t key      # key id of the primary key
     uint32_t changed  # composite key: filed under another key than its values make; set: changed since its insertion
 
 cdef enum:
@@ -34,17 +34,17 @@ cdef class Table:
     cdef readonly str id
     cdef readonly EventPool pool
     cdef readonly Layout layout
-    cdef readonly tuple primary_key    # positions
-    cdef readonly Py_ssize_t size      # number of rows
-    cdef readonly long long refused    # number of rows and changes refused because of their key
-    cdef readonly bint composite       # the primary key has several attributes
-    cdef tuple declared                # positions of the attributes with an index
-    cdef readonly bint distinct        # the table is a set; rows keep their timestamps
+    cdef readonly tuple primary_key      # positions
+    cdef readonly Py_ssize_t size        # number of rows
+    cdef readonly long long refused      # number of rows and changes refused because of their key
+    cdef readonly bint composite         # the primary key has several attributes
+    cdef tuple declared                  # positions of the attributes with an index
+    cdef readonly bint distinct          # the table is a set; rows keep their timestamps
     cdef readonly Py_ssize_t n_misfiled  # composite key: number of rows filed under another key than their values make
-    cdef public bint quiet             # the owner reports refused rows
-    cdef public KeyLimit limit         # of the number of rows, or None
-    cdef object failure                # error of the first row refused by the limit since the last check
-    cdef int searching                 # conditions over it are being evaluated: it must not change
+    cdef public bint quiet               # the owner reports refused rows
+    cdef public KeyLimit limit           # of the number of rows, or None
+    cdef object failure                  # error of the first row refused by the limit since the last check
+    cdef int searching                   # conditions over it are being evaluated: it must not change
     cdef RowC* rows
     cdef Py_ssize_t capacity
     cdef uint32_t used                 # numbers in use or free
@@ -57,8 +57,8 @@ cdef class Table:
     cdef Py_ssize_t n_numbers
     cdef CellAtC* key_cells
     cdef int n_key_cells
-    cdef bint numeric_key              # one numeric attribute, which must not be null
-    cdef dict indexes                  # position -> ValueIndex, created when conditions need them
+    cdef bint numeric_key  # one numeric attribute, which must not be null
+    cdef dict indexes      # position -> ValueIndex, created when conditions need them
     cdef uint64_t indexed  # bit mask of the positions in indexes and primary key (all ones from the 64th on)
     cdef bint has_room(self) except -1
     cdef int fail(self) except -1                                      # raises `failure`, if any
@@ -69,14 +69,14 @@ cdef class Table:
     # Prefetch what lookups of up to PREFETCH_ROWS keys will need; the keys must be simple (KeyMap.is_simple).
     cdef void prefetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept
     cdef uint64_t key_of(self, const EventC* row, CellC* key) noexcept                     # returns the null bits
-    cdef uint32_t insert(self, EventC* event) except? 0xfffffffe       # NO_ROW: refused because of its key or the limit
+    cdef uint32_t insert(self, EventC* event) except? 0xfffffffe  # NO_ROW: refused because of its key or the limit
     cdef EventC* adopt(self, EventC* event) except NULL
     cdef EventC* copy(self, const EventC* event) except NULL
     cdef int enter(self, EventC* row, uint32_t key_id) except -1
     cdef int remove(self, uint32_t number) except -1
     cdef int replace(self, uint32_t number, EventC* row) except -1     # consumes the row; it stays filed as the old one
-    cdef bint change(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1   # consumes the rows
-    cdef bint is_moved(self, uint32_t number, const EventC* row) except -1     # the value of an index differs
+    cdef bint change(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1  # consumes the rows
+    cdef bint is_moved(self, uint32_t number, const EventC* row) except -1  # the value of an index differs
     cdef int note_filing(self, uint32_t number) except -1
     cdef uint32_t row_of_key(self, const EventC* row) except? 0xfffffffe  # filed under the key of these values, or NO_ROW
     cdef bint is_key_free(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1

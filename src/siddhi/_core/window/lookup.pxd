@@ -35,7 +35,7 @@ cdef struct IndexEntryC:
     uint64_t sequence              # order of arrival
 
 cdef struct KeyEventsC:                 # events of one key, in order of arrival
-    uint32_t head                  # NO_ID: none; the empty key stays for a while, it may come back
+    uint32_t head                       # NO_ID: none; the empty key stays for a while, it may come back
     uint32_t tail
 
 cdef class EventIndex:
@@ -73,8 +73,8 @@ cdef class NumberedEvents:
     cdef int remove(self, EventC* event) except -1
     cdef int forget(self, unsigned int partition) except -1    # before the window drops the events of a key
     cdef int refresh(self, FrameC* frame) except -1
-    cdef bint tells                # the window must be notified when it is searched
-    cdef bint shared               # a named window: all partition keys share its events
+    cdef bint tells                                            # the window must be notified when it is searched
+    cdef bint shared                                           # a named window: all partition keys share its events
     cdef int tell(self, FrameC* frame) except -1               # before the events of the current key are searched
     cdef int add_remaining(self, void* state, FrameC* frame) except -1
 

@@ -11,7 +11,7 @@ from siddhi.query_api.span import Node
 from siddhi.runtime.state.snapshot import Element, Stateful
 
 if TYPE_CHECKING:
-    from siddhi._core.query.key_gate import KeyGate
+    from siddhi._core.query.key_limiter import KeyLimiter
     from siddhi._core.query.partition import PartitionUses
     from siddhi.runtime.assembly.app import Assembly
     from siddhi.runtime.assembly.partition import BuiltPartition
@@ -37,8 +37,10 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
 
     for name, partition in assembly.partitions.items():
         found[f"partition '{name}'"] = _partition(partition, executions[name], statements)
-        limits: dict[str, KeyGate | PartitionUses] = {
-            f"{number}/keys": query.gate for number, query in _stateful(partition) if query.gate is not None
+        limits: dict[str, KeyLimiter | PartitionUses] = {
+            f"{number}/keys": query.key_limiter
+            for number, query in _stateful(partition)
+            if query.key_limiter is not None
         }
         if partition.uses is not None:
             limits["keys"] = partition.uses
@@ -61,8 +63,8 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
             add(f"purge of aggregation '{id_}'", "@purge", {"purge": purge})
     for name, query in assembly.top_level_queries():
         add(f"query '{name}'", executions[name], dict(query.stateful))
-        if query.gate is not None:
-            found[f"limit of query '{name}'"] = _limits({"keys": query.gate})
+        if query.key_limiter is not None:
+            found[f"limit of query '{name}'"] = _limits({"keys": query.key_limiter})
     for name, connector in assembly.connectors.states().items():
         add(name, connector.kind, {"state": connector})
     return found
@@ -83,7 +85,7 @@ def _stateful(partition: BuiltPartition) -> Iterator[tuple[int, BuiltQuery]]:
     return enumerate((query for query in partition.queries if query.stateful), 1)
 
 
-def _limits(uses: Mapping[str, KeyGate | PartitionUses]) -> Element:
+def _limits(uses: Mapping[str, KeyLimiter | PartitionUses]) -> Element:
     """Make the element of the order in which keys were used; separate from the keys, since limits may change."""
 
     def reset() -> None:

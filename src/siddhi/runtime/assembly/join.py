@@ -51,7 +51,7 @@ from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType, SnapshotRate
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
-from siddhi.runtime.assembly.limits import build_gate
+from siddhi.runtime.assembly.limits import build_key_limiter
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.selector import (
@@ -209,7 +209,7 @@ def build_join_query(
             remembers=False,
             kind=JoinSelector,
         )
-        built.gate = build_gate(plan, selecting, site, marks=False)
+        built.key_limiter = build_key_limiter(plan, selecting, site, marks=False)
         if _needs_boundaries(plan) and isinstance(selector, JoinSelector):
             parts = selector
     readers = plan.selector.expressions()
@@ -219,7 +219,7 @@ def build_join_query(
             continue
         step = _step(side, searches[1 - side.slot], _is_outer(input_.type, side.slot), parts)
         side.chain.add(step)
-        step.next = selector if built.gate is None else built.gate
+        step.next = selector if built.key_limiter is None else built.key_limiter
         # The join step comes first: it must drop its index of the window's events before the window drops the events.
         built.stateful[f"{side.name}/join"] = step
         built.stateful |= side.stateful

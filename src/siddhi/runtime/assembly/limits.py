@@ -1,4 +1,4 @@
-"""Limits of a query's keys and values → the gate in front of its selection."""
+"""Limits of a query's keys and values → the operator before its selection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from siddhi._core.aggregate.aggregator import Aggregator
 from siddhi._core.aggregate.distinct import DistinctAggregator, UnionAggregator
-from siddhi._core.query.key_gate import KeyGate
+from siddhi._core.query.key_limiter import KeyLimiter
 from siddhi._core.query.selector import Selector
 from siddhi._core.runtime.key_limit import KeyLimit
 from siddhi._frozen import replace
@@ -19,7 +19,7 @@ from siddhi.runtime.metrics.limits import LimitReport
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
-__all__ = ["build_gate", "key_limit", "match_limit"]
+__all__ = ["build_key_limiter", "key_limit", "match_limit"]
 
 _REMEDIES = {
     "keys": "raise the limit, or drop keys with ttl or on.full = 'drop_oldest'",
@@ -33,7 +33,7 @@ _MAY_STREAM = frozenset({"lengthBatch", "timeBatch"})
 _POLICIES = {OnFull.ERROR: 0, OnFull.DROP_OLDEST: 1, OnFull.LOG: 2}
 
 
-def build_gate(plan: QueryPlan, selector: Selector, site: Site, *, marks: bool) -> KeyGate | None:
+def build_key_limiter(plan: QueryPlan, selector: Selector, site: Site, *, marks: bool) -> KeyLimiter | None:
     """Build the operator that enforces the limit in front of a selection; None if the query has no limit.
 
     Args:
@@ -48,7 +48,7 @@ def build_gate(plan: QueryPlan, selector: Selector, site: Site, *, marks: bool) 
     where = f"query '{plan.name}'"
     counted = () if limit.values is None else tuple(filter(_holds_values, selector.aggregators))
     of_values = replace(limit, on_full=limit.values_on_full, annotation=limit.values_annotation)
-    return KeyGate(
+    return KeyLimiter(
         site.context,
         where,
         selector,

@@ -18,7 +18,7 @@ from siddhi.planner.plan.patterns import PatternPlan, SlotPlan, StateKind
 from siddhi.planner.plan.walk import read_positions
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.indexed_events import IndexedReferences
-from siddhi.runtime.assembly.limits import build_gate, match_limit
+from siddhi.runtime.assembly.limits import build_key_limiter, match_limit
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
 from siddhi.runtime.assembly.types import layout_of
@@ -139,8 +139,8 @@ def _select(
         return build_projection(plan, cells, output, site, None)
     selector = build_selector(plan, cells, output, site, removes=False, remembers=False)
     built.stateful["selector"] = selector
-    built.gate = build_gate(plan, selector, site, marks=False)
-    return selector if built.gate is None else built.gate
+    built.key_limiter = build_key_limiter(plan, selector, site, marks=False)
+    return selector if built.key_limiter is None else built.key_limiter
 
 
 def _check_keys(selector: SelectorPlan, slots: Sequence[_Slot], plan: QueryPlan) -> None:

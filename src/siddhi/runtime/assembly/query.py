@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from siddhi._core.aggregate.aggregator import AggregatorStates
 from siddhi._core.query.entry import QueryEntry, RecordCopier, RecordCopyProcessor
-from siddhi._core.query.key_gate import KeyGate
+from siddhi._core.query.key_limiter import KeyLimiter
 from siddhi._core.query.output import QueryOutput
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.operator import Processor
@@ -26,7 +26,7 @@ from siddhi.runtime.assembly.chain import (
 )
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.fused import build_fused
-from siddhi.runtime.assembly.limits import build_gate
+from siddhi.runtime.assembly.limits import build_key_limiter
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
@@ -84,16 +84,16 @@ class Site:
 class BuiltQuery:
     """A query of an app: its output, and its operators with state by name.
 
-    ``gate`` enforces the limit of the query; None: it has no limit.
+    ``key_limiter`` enforces the limit of the query; None: it has no limit.
     """
 
-    __slots__ = ("gate", "name", "output", "stateful")
+    __slots__ = ("key_limiter", "name", "output", "stateful")
 
     def __init__(self, name: str, output: QueryOutput) -> None:
         self.name = name
         self.output = output
         self.stateful: dict[str, Processor] = {}
-        self.gate: KeyGate | None = None
+        self.key_limiter: KeyLimiter | None = None
 
     def make_state(self, partition: int) -> None:
         """Create the state of a partition id in every operator."""
@@ -172,10 +172,15 @@ def build_single_query(
         same_records = same_records and not processors  # they emit records of their own
     if in_filters:
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
+    forward: QueryOutput | None = None
+    inserts: QueryOutput | None = None
     if is_projection(plan):
-        selector: Processor = build_projection(
+        selector: Processor
+        selector = projection = build_projection(
             plan, {0: record_layout.cells}, output, site, None if record_layout.pool is not None else source.pool
         )
+        if chain.first is None:  # the entry calls the projection: it may forward events and collect refusals itself
+            forward, inserts = projection.forward, projection.inserts
     elif fused is not None:
         built.stateful["selector"] = selector = build_fused(
             plan, fused, {0: record_layout.cells}, output, site, source.layout
@@ -193,17 +198,19 @@ def build_single_query(
             at_chunk_end=at_chunk_end,
         )
         built.stateful["selector"] = selector = selecting
-        built.gate = build_gate(plan, selecting, site, marks=same_records)
-    chain.add(selector if built.gate is None else built.gate)
+        built.key_limiter = build_key_limiter(plan, selecting, site, marks=same_records)
+    chain.add(selector if built.key_limiter is None else built.key_limiter)
     if not site.partitioned:
         built.make_state(0)
     reads = attributes_read(
         input_, filters, plan.selector.expressions(), whole=record_layout.pool is not None and not input_.window
     )
     guard = None if input_.guard is None else (input_.guard.position, input_.guard.value)
-    entry = QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, guard)
-    if built.gate is not None and not built.gate.holds:
-        entry.set_gate(built.gate)
+    entry = QueryEntry(
+        site.context, conditions, copier, chain.first or selector, source, reads, guard, forward, inserts
+    )
+    if built.key_limiter is not None and not built.key_limiter.holds:
+        entry.set_key_limiter(built.key_limiter)
     return entry, built
 
 

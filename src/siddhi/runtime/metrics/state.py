@@ -50,12 +50,12 @@ def state_statistics(assembly: Assembly) -> Iterator[tuple[tuple[str, str, str],
         pattern = query.stateful.get("pattern")
         if isinstance(pattern, Pattern):
             yield ("Queries", path, "partialMatches"), _limited(pattern.alive, pattern.limit)
-        selector, gate = query.stateful.get("selector"), query.gate
-        if gate is not None:
-            if gate.values.most >= 0:
-                yield ("Queries", path, "values"), _limited(gate.most_values, gate.values)
-            if gate.keys.most >= 0 or gate.keys.ttl:
-                yield ("Queries", path, "keys"), _limited(gate.held, gate.keys, gate.keys.purged)
+        selector, key_limiter = query.stateful.get("selector"), query.key_limiter
+        if key_limiter is not None:
+            if key_limiter.values.most >= 0:
+                yield ("Queries", path, "values"), _limited(key_limiter.most_values, key_limiter.values)
+            if key_limiter.keys.most >= 0 or key_limiter.keys.ttl:
+                yield ("Queries", path, "keys"), _limited(key_limiter.held, key_limiter.keys, key_limiter.keys.purged)
                 continue
         if isinstance(selector, Selector) and selector.groups is not None:
             yield ("Queries", path, "keys"), StateStatistics(len(selector.groups))

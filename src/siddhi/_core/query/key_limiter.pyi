@@ -7,7 +7,7 @@ from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.key_limit import KeyLimit
 
 @final
-class KeyGate(GroupWatcher):
+class KeyLimiter(GroupWatcher):
     @property
     def selector(self) -> Selector: ...
     @property

@@ -1,8 +1,8 @@
 # The operator before a selection with a limit of group-by keys or of distinct values. It decides which rows the selection
 # processes.
 #
-# A rejected row changes no aggregate. If the window before the gate emits rows as EXPIRED later, the record of a rejected
-# row is marked (EventC.group), and it is rejected again when it expires. The gate keeps the keys in order of use; the
+# A rejected row changes no aggregate. If the window before it emits rows as EXPIRED later, the record of a rejected
+# row is marked (EventC.group), and it is rejected again when it expires. It keeps the keys in order of use; the
 # groups notify it when a key begins, when the last row of a key leaves the window, and when a key ends.
 
 from libc.stdint cimport int64_t, uint32_t
@@ -12,7 +12,7 @@ from siddhi._core.query.selector cimport Selector
 from siddhi._core.record.event cimport EventC
 from siddhi._core.runtime.key_limit cimport KeyLimit
 
-cdef class KeyGate(GroupWatcher):
+cdef class KeyLimiter(GroupWatcher):
     cdef readonly Selector selector        # the next step
     cdef GroupBy groups                    # groups of the selector, or None
     cdef readonly KeyLimit keys
@@ -20,7 +20,7 @@ cdef class KeyGate(GroupWatcher):
     cdef tuple counted                     # aggregators that hold distinct values
     cdef bint returns                      # a window emits rows again, as EXPIRED or by RESET
     cdef bint marks                        # it emits the same records again
-    cdef readonly bint holds               # a window before the gate emits rows later than they came
+    cdef readonly bint holds               # a window before it emits rows later than they came
     cdef str query
     cdef bint collects                     # a stream entry collects the errors of its events from `pending`
     cdef object pending                    # error of the first row rejected since the last chunk ended

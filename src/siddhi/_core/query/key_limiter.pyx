@@ -12,7 +12,7 @@ from siddhi._core.snapshot.format cimport REFUSED, SnapshotReader, SnapshotWrite
 
 
 @cython.final
-cdef class KeyGate(GroupWatcher):
+cdef class KeyLimiter(GroupWatcher):
     """Limit the keys and distinct values of a selection.
 
     Args:
@@ -165,7 +165,7 @@ cdef class KeyGate(GroupWatcher):
         cdef bint collects = self.collects
         if self.refuses(event):
             return self.selector.finish() if collects else self.finish()
-        # Processing the row may send more rows to this gate. They are not part of the entry's chunk.
+        # Processing the row may send more rows to this operator. They are not part of the entry's chunk.
         self.collects = False
         try:
             self.selector.process_one(event)
