@@ -65,12 +65,12 @@ def test_the_access_of_a_condition(plan: Plan, query: str, access: str, left: in
     assert found.store is not None
     assert found.access is not None
     assert access_text(plan.tables[found.store], found.access) == access
-    assert len(found.access.rest) == left
-    assert found.access.gates == ()
+    assert len(found.access.residual) == left
+    assert found.access.row_free == ()
 
 
 def test_row_free_predicates_are_evaluated_once(plan: Plan) -> None:
     found = plan_on_demand(parse_on_demand_query("from T on 1 > 2 and k == 1 and 'a' == 'b'"), plan)
     chosen = found.access
     assert chosen is not None
-    assert (len(chosen.gates), len(chosen.answered), len(chosen.rest), len(chosen.whole)) == (2, 1, 0, 1)
+    assert (len(chosen.row_free), len(chosen.exact), len(chosen.residual), len(chosen.row_predicates)) == (2, 1, 0, 1)

@@ -82,26 +82,26 @@ class TableAccess:
 
     Attributes:
         lookup: the lookup of candidate rows; None: scan.
-        gates: row-free predicates, tested once per event.
-        whole: all predicates that read the row.
-        answered: those of ``whole`` that hold for every candidate.
-        rest: residual predicates: those of ``whole`` that are tested on every candidate.
+        row_free: row-free predicates, tested once per event.
+        row_predicates: all predicates that read the row.
+        exact: those of ``row_predicates`` that hold for every candidate.
+        residual: those of ``row_predicates`` that are tested on every candidate.
     """
 
     lookup: TableLookup | None
-    gates: tuple[TypedExpression, ...]
-    whole: tuple[TypedExpression, ...]
-    answered: tuple[TypedExpression, ...]
-    rest: tuple[TypedExpression, ...]
+    row_free: tuple[TypedExpression, ...]
+    row_predicates: tuple[TypedExpression, ...]
+    exact: tuple[TypedExpression, ...]
+    residual: tuple[TypedExpression, ...]
 
     def mapped(self, change: _Change) -> TableAccess:
         """Return the same access with every expression changed."""
         return TableAccess(
             None if self.lookup is None else _mapped(self.lookup, change),
-            tuple([change(part) for part in self.gates]),
-            tuple([change(part) for part in self.whole]),
-            tuple([change(part) for part in self.answered]),
-            tuple([change(part) for part in self.rest]),
+            tuple([change(part) for part in self.row_free]),
+            tuple([change(part) for part in self.row_predicates]),
+            tuple([change(part) for part in self.exact]),
+            tuple([change(part) for part in self.residual]),
         )
 
 
@@ -121,11 +121,11 @@ def _mapped(lookup: TableLookup, change: _Change) -> TableLookup:
 
 @frozen
 class WindowEqualityLookup:
-    """``key`` of a buffered event equals ``probe`` of the triggering event, part by part; ``rest`` is the residual predicate."""
+    """``key`` of a buffered event equals ``probe`` of the triggering event, part by part; ``residual`` is tested on each event found."""
 
     key: tuple[TypedExpression, ...]
     probe: tuple[TypedExpression, ...]
-    rest: TypedExpression | None
+    residual: TypedExpression | None
 
 
 @frozen

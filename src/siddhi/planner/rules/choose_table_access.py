@@ -125,18 +125,18 @@ def access_of(table: TablePlan, condition: TypedExpression | None, row_slot: int
         row_slot: the slot of the row in the condition.
     """
     table = table.in_memory()
-    gates: list[TypedExpression] = []
+    row_free: list[TypedExpression] = []
     parts: list[TypedExpression] = []
     for part in conjuncts(condition):
-        (parts if _reads_row(part, row_slot) else gates).append(part)
-    lookup, answered = _choose(table, parts, row_slot)
-    is_answered = [any(part is other for other in answered) for part in parts]
+        (parts if _reads_row(part, row_slot) else row_free).append(part)
+    lookup, exact = _choose(table, parts, row_slot)
+    is_exact = [any(part is other for other in exact) for part in parts]
     return TableAccess(
         lookup,
-        tuple(gates),
+        tuple(row_free),
         tuple(parts),
-        tuple([part for part, known in zip(parts, is_answered, strict=True) if known]),
-        tuple([part for part, known in zip(parts, is_answered, strict=True) if not known]),
+        tuple([part for part, known in zip(parts, is_exact, strict=True) if known]),
+        tuple([part for part, known in zip(parts, is_exact, strict=True) if not known]),
     )
 
 

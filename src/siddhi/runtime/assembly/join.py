@@ -406,7 +406,7 @@ def _search(
         index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
         side.held = NumberedEvents(side.window, tells)
         side.held.add_index(index)
-        residual, python = _condition(lookup.rest, builder)
+        residual, python = _condition(lookup.residual, builder)
         return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, residual, python)
     condition, python = _condition(on, builder)
     scan = WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)

@@ -112,7 +112,7 @@ class BuiltNamedWindow:
             raise TypeError("the slot of a window's event must be numbered")
         own = ExpressionBuilder({0: Cells(self.layout, source=row_slot)}, builder.scripts, make_in=builder.make_in)
         conditions = list(own.build_all(filters))
-        residual = lookup.rest if isinstance(lookup, WindowEqualityLookup) else on
+        residual = lookup.residual if isinstance(lookup, WindowEqualityLookup) else on
         if residual is not None:
             conditions.insert(0, builder.build(residual))
         condition = reduce(make_and, conditions) if conditions else None

@@ -392,8 +392,8 @@ def _key(
     """Return the values of the whole primary key in a condition, the part with the key, and the other parts; or None."""
     if access is None or not isinstance(access.lookup, KeyLookup):
         return None
-    whole = reduce(lambda left, right: And(AttributeType.BOOL, left, right), access.answered)
-    return access.lookup.values, whole, (*access.gates, *access.rest)
+    key = reduce(lambda left, right: And(AttributeType.BOOL, left, right), access.exact)
+    return access.lookup.values, key, (*access.row_free, *access.residual)
 
 
 def _as_of_before(sets: dict[int, TypedExpression]) -> dict[int, TypedExpression]:

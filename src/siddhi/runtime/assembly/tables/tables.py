@@ -189,21 +189,21 @@ class Tables:
             SiddhiAppCreationError: the condition has aggregates.
         """
         plan = self._plans[table]
-        if any(has_aggregate(part) for part in (*access.gates, *access.whole)):
+        if any(has_aggregate(part) for part in (*access.row_free, *access.row_predicates)):
             raise not_supported("aggregates in conditions over tables are", plan.span)
         lookup = access.lookup
-        whole = _all_of(access.whole, builder)
+        predicate = _all_of(access.row_predicates, builder)
         search = TableSearch(
             self._tables[table],
             None if lookup is None else build_access(self._tables[table], lookup, builder.build),
-            _all_of(access.gates, builder),
-            whole if access.rest == access.whole else _all_of(access.rest, builder),
-            whole,
+            _all_of(access.row_free, builder),
+            predicate if access.residual == access.row_predicates else _all_of(access.residual, builder),
+            predicate,
             int(binding),
             row_slot if binding is Binding.IN_SLOT else 0,
         )
         key: dict[int, TypedExpression] = {}
-        if isinstance(lookup, KeyLookup) and not access.rest:
+        if isinstance(lookup, KeyLookup) and not access.residual:
             key = dict(zip(plan.primary_key, lookup.values, strict=True))
         return BuiltSearch(search, key)
 
