@@ -5,17 +5,19 @@ A query is listed from its output down to its source; an indented line feeds the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from siddhi.planner.explain.access import access_text, lookup_text
 from siddhi.planner.explain.aggregations import aggregation_lines
 from siddhi.planner.explain.inputs import input_lines, window_text
 from siddhi.planner.explain.patterns import pattern_labels
 from siddhi.planner.plan.access import TableAccess
-from siddhi.planner.plan.expressions import TABLE_SLOT, Attr, TypedExpression
+from siddhi.planner.plan.expressions import TABLE_SLOT, Attr, InTable, TypedExpression
+from siddhi.planner.plan.graph import expressions_of
 from siddhi.planner.plan.limits import KeyLimitPlan, OnFull
 from siddhi.planner.plan.nodes import (
     Action,
+    FilterPlan,
     JoinPlan,
     OnErrorAction,
     OutputPlan,
@@ -32,6 +34,7 @@ from siddhi.planner.plan.nodes import (
 )
 from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.planner.plan.text import executor_text, expression_text
+from siddhi.planner.plan.walk import walk
 from siddhi.planner.problems import schema_text
 from siddhi.query_api.selection import EventRate, OutputRate, SnapshotRate, TimeRate
 
@@ -57,6 +60,8 @@ def explain(plan: Plan) -> str:
         )
     for aggregation in plan.aggregations.values():
         lines += aggregation_lines(aggregation)
+        conditions = [handler.condition for handler in aggregation.input.before if isinstance(handler, FilterPlan)]
+        lines += [_STEP + line for line in _in_lines(conditions, {}, plan.tables)]
     lines += [_trigger_line(trigger) for trigger in plan.triggers.values()]
     for function in plan.functions.values():
         lines.append(f"function {function.id}[{function.language}] returns {function.return_type}")
@@ -116,9 +121,11 @@ def _partition_lines(partition: PartitionPlan, tables: Mapping[str, TablePlan]) 
     for key in partition.keys:
         if isinstance(key, ValueKeyPlan):
             yield f"{_STEP}key of {key.kind.value} {key.stream}: {_described(key.expression, {})}"
+            yield from (_STEP * 2 + line for line in _in_lines((key.expression,), {}, tables))
             continue
         for label, condition in key.ranges:
             yield f"{_STEP}range '{label}' of {key.kind.value} {key.stream}: {_described(condition, {})}"
+            yield from (_STEP * 2 + line for line in _in_lines((condition,), {}, tables))
     if partition.purge is not None:
         yield f"{_STEP}purge every {partition.purge.interval_ms} ms, idle period {partition.purge.idle_period_ms} ms"
     if partition.limit is not None:
@@ -157,6 +164,21 @@ def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[
                 yield f"{_STEP * (depth + 1)}finds rows of {labels[slot]} by {access}"
             elif query.input.triggers(1 - slot) and (side.kind is SourceKind.WINDOW or side.window is not None):
                 yield f"{_STEP * (depth + 1)}finds events of {labels[slot]} by {lookup_text(lookup)}"
+    for line in _in_lines(expressions_of(query), labels, tables):
+        yield _STEP + line
+
+
+def _in_lines(
+    expressions: Iterable[TypedExpression], labels: Mapping[int, str], tables: Mapping[str, TablePlan]
+) -> Iterator[str]:
+    """Yield how each ``in`` of the expressions finds rows; equal lines once."""
+    lines = [
+        f"{expression_text(node, labels)} finds rows by {access_text(tables[node.table], node.access)}"
+        for expression in expressions
+        for node in walk(expression)
+        if isinstance(node, InTable) and node.access is not None
+    ]
+    yield from dict.fromkeys(lines)
 
 
 def _labels(query: QueryPlan) -> dict[int, str]:

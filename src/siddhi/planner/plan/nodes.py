@@ -195,6 +195,7 @@ class SingleInputPlan:
     Attributes:
         attributes: those of the source, then the appended ones.
         window_layout: positions that the window keeps (or, without a window, the selection reads), ascending.
+        reads: positions that are read from the events of the source, ascending; None: all.
         guard: the equality guard in the predicate index of the stream; None: the query receives every event.
     """
 
@@ -207,6 +208,7 @@ class SingleInputPlan:
     after: tuple[HandlerPlan, ...] = ()
     alias: str | None = None
     window_layout: tuple[int, ...] = ()
+    reads: tuple[int, ...] | None = None
     guard: EqualityGuard | None = None
 
 

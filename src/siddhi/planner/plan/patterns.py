@@ -59,6 +59,7 @@ class SlotPlan:
         conditions: the other conditions, evaluated per partial match; they include the equalities of ``keys``.
         keys: equalities by which an index finds partial matches.
         kept: positions of the attributes that are read later, ascending.
+        reads: positions of the attributes that are read at all, ascending.
         counting: whether the slot contains a list of events.
         absent: whether the state waits for the absence of an event; the slot stays empty.
         for_ms: the waiting time of an absence; None: until its group is complete.
@@ -72,6 +73,7 @@ class SlotPlan:
     conditions: tuple[TypedExpression, ...] = ()
     keys: tuple[KeyPlan, ...] = ()
     kept: tuple[int, ...] = ()
+    reads: tuple[int, ...] = ()
     counting: bool = False
     absent: bool = False
     for_ms: int | None = None

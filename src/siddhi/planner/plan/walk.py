@@ -12,8 +12,10 @@ from siddhi.planner.plan.expressions import (
     Attr,
     Call,
     Comparison,
+    EventReference,
     InTable,
     IsNull,
+    IsNullEvent,
     Not,
     Or,
     ScriptCall,
@@ -26,8 +28,10 @@ __all__ = [
     "children",
     "conjuncts",
     "disjuncts",
+    "event_slots",
     "has_aggregate",
     "read_positions",
+    "reads_collected",
     "substitute",
     "walk",
 ]
@@ -116,3 +120,17 @@ def read_positions(expressions: Iterable[TypedExpression], slot: int) -> set[int
         for node in walk(expression)
         if isinstance(node, Attr) and node.slot == slot
     }
+
+
+def event_slots(expression: TypedExpression) -> set[int]:
+    """Return the slots of the events that the expression reads, without table rows."""
+    return {
+        node.slot
+        for node in walk(expression)
+        if isinstance(node, (Attr, EventReference, IsNullEvent)) and node.slot >= 0
+    }
+
+
+def reads_collected(expression: TypedExpression) -> bool:
+    """Return whether the expression reads an event that a counting state has collected."""
+    return any(isinstance(node, (Attr, IsNullEvent)) and node.index is not None for node in walk(expression))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from siddhi.planner.plan.nodes import Plan
 from siddhi.planner.rules.batch_safety import check_batches
 from siddhi.planner.rules.choose_join_access import choose_lookups
+from siddhi.planner.rules.choose_match_keys import choose_match_keys
 from siddhi.planner.rules.choose_table_access import choose_accesses, choose_on_demand_access
 from siddhi.planner.rules.column_pruning import prune_columns
 from siddhi.planner.rules.fuse_window_aggregate import fuse_windows
@@ -20,6 +21,7 @@ __all__ = ["RULES", "applied", "choose_on_demand_access"]
 RULES: tuple[Callable[[Plan], Plan], ...] = (
     choose_accesses,  # first: it rewrites expressions that other rules store
     choose_lookups,
+    choose_match_keys,
     prune_columns,
     fuse_windows,
     route_events,

@@ -12,16 +12,17 @@ from siddhi._core.record.event import EventPool
 from siddhi._core.runtime.operator import Processor
 from siddhi.planner.plan.expressions import Call, ScriptCall, TypedExpression
 from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, SingleInputPlan
-from siddhi.planner.plan.walk import read_positions, walk
+from siddhi.planner.plan.walk import walk
 from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.stream_functions import build_stream_function
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
-__all__ = ["Chain", "add_handlers", "attributes_read", "leading_filters", "own_pool", "reads_time"]
+__all__ = ["ALL_BITS", "MAX_BITS", "Chain", "add_handlers", "leading_filters", "own_pool", "read_mask", "reads_time"]
 
-_ALL = 2**64 - 1
+MAX_BITS = 64
+ALL_BITS = (1 << MAX_BITS) - 1
 
 
 class Chain:
@@ -76,27 +77,11 @@ def own_pool(record_layout: RecordLayout) -> EventPool:
     return record_layout.pool
 
 
-def attributes_read(
-    input_: SingleInputPlan,
-    filters: Sequence[FilterPlan],
-    readers: Sequence[TypedExpression],
-    slot: int = 0,
-    *,
-    whole: bool,
-) -> int:
-    """Return the bit set of attributes read from the stream; all bits if whole events are copied.
-
-    Args:
-        filters: leading filters, which read slot 0.
-        readers: other expressions that read the source's events.
-        slot: event slot of the source's events in the readers.
-    """
-    if whole or input_.source_width > 64 or any(not isinstance(handler, FilterPlan) for handler in input_.before):
-        return _ALL
-    read = read_positions([handler.condition for handler in filters], 0) | set(input_.window_layout)
-    if input_.window is None:
-        read |= read_positions(readers, slot)
-    return sum(1 << position for position in read)
+def read_mask(input_: SingleInputPlan) -> int:
+    """Return the planned reads of a source as a bit set; all bits if there are more than 64 attributes."""
+    if input_.reads is None or input_.source_width > MAX_BITS:
+        return ALL_BITS
+    return sum(1 << position for position in input_.reads)
 
 
 def reads_time(expression: TypedExpression) -> bool:

@@ -49,7 +49,7 @@ from siddhi.planner.plan.nodes import (
 from siddhi.planner.plan.walk import calls_python, has_aggregate, walk
 from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType, SnapshotRate
-from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
+from siddhi.runtime.assembly.chain import Chain, add_handlers, leading_filters, own_pool, read_mask
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.limits import build_key_limiter
 from siddhi.runtime.assembly.query import BuiltQuery, Site
@@ -154,7 +154,6 @@ class _Side:
     own_records: bool
     chain: Chain = field(default_factory=Chain)
     record_layout: RecordLayout = field(init=False)
-    filters: list[FilterPlan] = field(init=False, default_factory=list)
     conditions: tuple[Executor, ...] = ()
     copier: RecordCopier | None = None
     window: Window | None = None
@@ -229,7 +228,7 @@ def build_join_query(
         built.stateful["selector"] = selector
     if not site.partitioned:
         built.make_state(0)
-    left, right = (_entry(plan, input_, side) for side in sides)
+    left, right = (_entry(side) for side in sides)
     if input_.left.source == input_.right.source:
         return [(input_.left.source, SelfJoinEntry(left, right, output))], built
     entries = ((input_.left.source, left), (input_.right.source, right))
@@ -383,9 +382,9 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
 
 def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
     """Build the filters on the source's own record; return the other handlers, and the aggregators in the filters."""
-    side.filters, handlers = leading_filters(side.plan.before)
+    filters, handlers = leading_filters(side.plan.before)
     builder = side.site.builder({0: side.record_layout.cells})
-    side.conditions = builder.build_all([handler.condition for handler in side.filters])
+    side.conditions = builder.build_all([handler.condition for handler in filters])
     return handlers, builder.aggregators
 
 
@@ -426,14 +425,8 @@ def _condition(on: TypedExpression | None, builder: ExpressionBuilder) -> tuple[
     return builder.build(on), calls_python(on) or has_aggregate(on)
 
 
-def _entry(plan: QueryPlan, input_: JoinPlan, side: _Side) -> QueryEntry | None:
+def _entry(side: _Side) -> QueryEntry | None:
     junction = side.source.junction
     if junction is None or side.chain.first is None or not side.is_read:
         return None
-    readers = plan.selector.expressions()
-    if input_.on is not None:
-        readers.append(input_.on)
-    if input_.reading is not None:
-        readers += [*input_.reading.within, input_.reading.per]
-    reads = attributes_read(side.plan, side.filters, readers, side.slot, whole=False)
-    return QueryEntry(side.site.context, side.conditions, side.copier, side.chain.first, junction, reads)
+    return QueryEntry(side.site.context, side.conditions, side.copier, side.chain.first, junction, read_mask(side.plan))

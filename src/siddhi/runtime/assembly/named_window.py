@@ -20,14 +20,13 @@ from siddhi.planner.plan.expressions import TypedExpression
 from siddhi.planner.plan.nodes import NamedWindowPlan
 from siddhi.planner.plan.walk import calls_python
 from siddhi.query_api.selection import OutputEventType
+from siddhi.runtime.assembly.chain import ALL_BITS
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 __all__ = ["BuiltNamedWindow"]
-
-_ALL = 2**64 - 1
 
 
 class BuiltNamedWindow:
@@ -80,7 +79,7 @@ class BuiltNamedWindow:
         self._finding = context.meter("Windows", plan.id, "find")
         self._indexes: dict[tuple[tuple[str, int], ...], EventIndex] = {}
         copier = RecordCopier(self.layout, own, list(range(self.layout.width)))
-        self.entry = QueryEntry(context, (), copier, self._window, self.input, _ALL)
+        self.entry = QueryEntry(context, (), copier, self._window, self.input, ALL_BITS)
         self.input.subscribe(self.entry)
         self.stateful: dict[str, Processor] = {"publisher": self._publisher, "window": self._window}
         self._window.make_state(0)

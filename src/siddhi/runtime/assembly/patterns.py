@@ -15,7 +15,7 @@ from siddhi._frozen import frozen, replace
 from siddhi.planner.plan.expressions import Attr, TypedExpression, Widen
 from siddhi.planner.plan.nodes import QueryPlan, SelectorPlan
 from siddhi.planner.plan.patterns import PatternPlan, SlotPlan, StateKind
-from siddhi.planner.plan.walk import read_positions
+from siddhi.runtime.assembly.chain import ALL_BITS, MAX_BITS
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.indexed_events import IndexedReferences
 from siddhi.runtime.assembly.limits import build_key_limiter, match_limit
@@ -25,8 +25,6 @@ from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.assembly.unsupported import not_supported
 
 __all__ = ["build_pattern_query"]
-
-MAX_BITS = 64
 
 _KINDS = {StateKind.STREAM: 0, StateKind.COUNT: 1, StateKind.ABSENT: 2, StateKind.AND: 3, StateKind.OR: 4}
 
@@ -106,21 +104,21 @@ def build_pattern_query(
         built.make_state(0)
         site.starting.append(pattern)
     entries = [
-        (source, PatternEntry(pattern, number, source_of(source), _attributes_read(input_, source)))
+        (source, PatternEntry(pattern, number, source_of(source), _read_mask(input_, source)))
         for number, source in enumerate(input_.sources)
     ]
     return entries, built
 
 
-def _attributes_read(plan: PatternPlan, source: str) -> int:
+def _read_mask(plan: PatternPlan, source: str) -> int:
     """Return the bit set of attributes read from a stream; all bits if there are more than 64."""
     read: set[int] = set()
-    for number, slot in enumerate(plan.slots):
+    for slot in plan.slots:
         if slot.source != source:
             continue
         if len(slot.attributes) > MAX_BITS:
-            return (1 << MAX_BITS) - 1
-        read |= read_positions((*slot.alone, *slot.conditions), number) | set(slot.kept)
+            return ALL_BITS
+        read |= set(slot.reads)
     return sum(1 << position for position in read)
 
 

@@ -19,9 +19,9 @@ from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import (
     Chain,
     add_handlers,
-    attributes_read,
     leading_filters,
     own_pool,
+    read_mask,
     reads_time,
 )
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
@@ -202,12 +202,9 @@ def build_single_query(
     chain.add(selector if built.key_limiter is None else built.key_limiter)
     if not site.partitioned:
         built.make_state(0)
-    reads = attributes_read(
-        input_, filters, plan.selector.expressions(), whole=record_layout.pool is not None and not input_.window
-    )
     guard = None if input_.guard is None else (input_.guard.position, input_.guard.value)
     entry = QueryEntry(
-        site.context, conditions, copier, chain.first or selector, source, reads, guard, forward, inserts
+        site.context, conditions, copier, chain.first or selector, source, read_mask(input_), guard, forward, inserts
     )
     if built.key_limiter is not None and not built.key_limiter.holds:
         entry.set_key_limiter(built.key_limiter)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from siddhi._frozen import replace
 from siddhi.planner.bind.catalog import Source
-from siddhi.planner.bind.patterns.conditions import Conditions, split_conditions
+from siddhi.planner.bind.patterns.conditions import split_conditions
 from siddhi.planner.bind.patterns.limit import PartialMatches
 from siddhi.planner.bind.patterns.scope import EventScope, FilterScope, PatternScope
 from siddhi.planner.bind.resolver import Resolver
@@ -183,7 +183,7 @@ class PatternInputs:
         """Return the plan."""
         slots = []
         for number, slot in enumerate(self._automaton.slots):
-            conditions = self._split(number)
+            conditions = split_conditions(slot.filters, number)
             slots.append(
                 SlotPlan(
                     label=slot.scope.label or slot.source.label,
@@ -192,7 +192,6 @@ class PatternInputs:
                     attributes=slot.source.attributes,
                     alone=conditions.alone,
                     conditions=conditions.others,
-                    keys=conditions.keys,
                     counting=slot.scope.counting,
                     absent=slot.scope.absent,
                     for_ms=slot.for_ms,
@@ -208,16 +207,6 @@ class PatternInputs:
             limited_by=self._limit.limited_by,
             overflow=OverflowPolicy.FAIL if self._limit.most is None else self._limit.overflow,
         )
-
-    def _split(self, number: int) -> Conditions:
-        slot = self._automaton.slots[number]
-        fixed = {
-            other
-            for other, before in enumerate(self._automaton.slots)
-            if before.state < slot.state and not before.scope.counting
-        }
-        # A state of a sequence has at most one partial match: an index has no use.
-        return split_conditions(slot.filters, number, fixed, wants_keys=not self._is_sequence)
 
 
 def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:

@@ -32,7 +32,7 @@ from siddhi.planner.plan.walk import conjuncts
 from siddhi.query_api.definition import Duration
 from siddhi.query_api.expression import CompareOperator
 from siddhi.runtime.assembly.aggregation.store import BucketStore
-from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters
+from siddhi.runtime.assembly.chain import Chain, add_handlers, leading_filters, read_mask
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.record_layout import RecordLayout
@@ -158,12 +158,8 @@ class BuiltAggregation:
             purge = AggregationPurge(self.core, plan.purge.interval_ms, plan.purge.retention_ms)
             self.stateful["purge"] = purge
             site.starting.append(purge)
-        reads = attributes_read(plan.input, filters, self._readers(), whole=False)
+        reads = read_mask(plan.input)
         self.entry = QueryEntry(site.context, conditions, copier, chain.first or self.core, self.source, reads)
-
-    def _readers(self) -> list[TypedExpression]:
-        readers: list[TypedExpression] = [base.argument for base in self.plan.base_values if base.argument is not None]
-        return [*readers, *self.plan.group_by, *([] if self.plan.by is None else [self.plan.by])]
 
     def _build(self, record_layout: RecordLayout) -> Aggregation:
         plan = self.plan
