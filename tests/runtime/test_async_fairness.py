@@ -18,6 +18,7 @@ from siddhi.errors import NotRunningError
 from siddhi.runtime.assembly import async_stream
 logging.basicConfig(stream=sys.stdout, format="%(message)s")
 async_stream.DRAIN_SECONDS = 0.3
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore SIGINT
 
 def started(app):
     runtime = SiddhiManager().create_siddhi_app_runtime(app)
