@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 import pytest
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
+from siddhi.errors import PersistenceStoreError
 from siddhi.extension import source
 from siddhi.io import AsyncSource, ReplayableSource
+from siddhi.persistence import InMemoryPersistenceStore
 from siddhi.runtime.connectors import retry
 from tests.kit.running import collect
 
@@ -244,3 +246,65 @@ def test_an_error_other_than_a_lost_connection_ends_the_start(
     runtime = manager.create_siddhi_app_runtime(APP)
     with pytest.raises(ValueError, match="wrong option"):
         runtime.start()
+
+
+class Acknowledged(Numbers):
+    """Acknowledges as its option says."""
+
+    acknowledged: ClassVar[list[Any]] = []
+    breaks_at: ClassVar[set[Any]] = set()
+
+    async def acknowledge(self, position: object) -> None:
+        if position in self.breaks_at:
+            self.breaks_at.remove(position)
+            raise EOFError("hung up")
+        self.acknowledged.append(position)
+
+
+@pytest.fixture
+def acknowledging(manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch) -> SiddhiManager:
+    monkeypatch.setattr(Acknowledged, "acknowledged", [])
+    monkeypatch.setattr(Acknowledged, "breaks_at", set())
+    manager.set_extension("acknowledged", source("acknowledged")(Acknowledged))
+    return manager
+
+
+def test_processed_payloads_are_acknowledged(acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Acknowledged, "acknowledges", "processed")
+    runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
+    wait_for(lambda: len(rows) == 20)
+    runtime.shutdown()
+    assert Acknowledged.acknowledged == sorted(Acknowledged.acknowledged)
+    assert Acknowledged.acknowledged[-1] == 19
+
+
+def test_payloads_are_acknowledged_once_a_saved_state_contains_them(
+    acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Acknowledged, "acknowledges", "checkpoint")
+    store = InMemoryPersistenceStore()
+    acknowledging.set_persistence_store(store)
+    runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
+    wait_for(lambda: len(rows) == 20)
+    assert Acknowledged.acknowledged == []
+    with monkeypatch.context() as full:
+        full.setattr(store, "save", lambda *_, **__: (_ for _ in ()).throw(PersistenceStoreError("full")))
+        with pytest.raises(PersistenceStoreError):
+            runtime.persist()
+    runtime.snapshot()
+    assert Acknowledged.acknowledged == []
+    runtime.persist()
+    wait_for(lambda: Acknowledged.acknowledged == [19])
+    runtime.shutdown()
+    assert Acknowledged.acknowledged == [19]
+
+
+def test_a_failed_acknowledgement_is_a_lost_connection(
+    acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Acknowledged, "acknowledges", "processed")
+    Acknowledged.breaks_at.add(19)
+    runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
+    wait_for(lambda: Numbers.opened.count("open") == 2)
+    runtime.shutdown()
+    assert rows == [(number,) for number in range(20)]

@@ -6,11 +6,11 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
-from typing import cast
+from typing import Literal, cast
 
 from siddhi.errors import ConnectionUnavailableError
 from siddhi.io.connector import ConnectorContext
@@ -29,13 +29,26 @@ _MOST_AT_ONCE = 256
 
 
 class _Connection:
-    """One connection of a source: counts the payloads that it delivered and that are not processed yet."""
+    """One connection of a source: counts its payloads that are not processed yet, and acknowledges those that are.
 
-    def __init__(self, size: int) -> None:
+    Args:
+        size: number of payloads that may wait.
+        acknowledge: acknowledges the payloads up to a position.
+        at_once: whether payloads are acknowledged as soon as they are processed.
+    """
+
+    def __init__(self, size: int, acknowledge: Callable[[object], Awaitable[None]], *, at_once: bool) -> None:
         self.use = LoopUse()
         self.is_closing = False
+        self.position: object = None  # of the last processed payload
         self._free = size
         self._freed = asyncio.Event()
+        self._acknowledge = acknowledge
+        self._at_once = at_once
+        self._unacknowledged: object = None  # the position up to which payloads are to be acknowledged
+        self._acknowledging: asyncio.Task[None] | None = None
+        self.failed = asyncio.Event()
+        self.failure: Exception | None = None
 
     async def accept(self) -> None:
         """Wait until one more payload can be accepted, and count it; while closing, none can. On the event loop only."""
@@ -55,6 +68,30 @@ class _Connection:
         for delivery, succeeded in done:
             if delivery.processed is not None and not delivery.processed.done():
                 delivery.processed.set_result(succeeded)
+        if self._at_once and self.position is not None:
+            self.acknowledge(self.position)
+
+    def acknowledge(self, position: object) -> None:
+        """Acknowledge the payloads up to a position, after those before. On the event loop only."""
+        self._unacknowledged = position
+        if self._acknowledging is None and self.failure is None:
+            self._acknowledging = asyncio.get_running_loop().create_task(self._run_acknowledge())
+
+    async def _run_acknowledge(self) -> None:
+        try:
+            while (position := self._unacknowledged) is not None:
+                self._unacknowledged = None
+                await self._acknowledge(position)
+        except Exception as error:  # noqa: BLE001 - the connection is lost
+            self.failure = error
+            self.failed.set()
+        finally:
+            self._acknowledging = None
+
+    async def acknowledged(self) -> None:
+        """Wait until nothing is being acknowledged."""
+        if self._acknowledging is not None:
+            await asyncio.gather(self._acknowledging, return_exceptions=True)
 
 
 @dataclass(slots=True, eq=False)
@@ -78,11 +115,15 @@ class AsyncSource(Source):
 
     Attributes:
         buffer_size: number of payloads that may wait.
+        acknowledges: when :meth:`acknowledge` is called: ``received``: never, the source acknowledges by itself;
+            ``processed``: after payloads were processed; ``checkpoint``: after ``persist`` saved a state that has processed
+            them. Set it in ``init``.
         listener: receiver of the payloads.
         context: the app and the stream.
     """
 
     buffer_size: int = 1000
+    acknowledges: Literal["received", "processed", "checkpoint"] = "received"
     listener: SourceEventListener
     context: ConnectorContext
 
@@ -98,6 +139,7 @@ class AsyncSource(Source):
         self._waiting: deque[_Delivery] = deque()
         self._changed = threading.Condition()
         self._scheduled = False
+        self._running = False
         self._thread: int | None = None  # the thread that is processing payloads
         self._connection: _Connection | None = None
         self._task: asyncio.Task[None] | None = None
@@ -122,6 +164,15 @@ class AsyncSource(Source):
     async def close(self) -> None:
         """Undo :meth:`open`; also called after a failed one."""
 
+    async def acknowledge(self, position: object) -> None:
+        """Acknowledge all payloads up to a position that was passed to :meth:`put` or :meth:`deliver` since :meth:`open`.
+
+        Positions may be left out: the last one of several is enough.
+
+        Raises:
+            Exception: the connection is lost; the app reconnects.
+        """
+
     # --- for subclasses
 
     async def put(self, payload: object, properties: Sequence[object] | None = None, position: object = None) -> None:
@@ -130,7 +181,7 @@ class AsyncSource(Source):
         Args:
             payload: the payload.
             properties: its transport properties, in the order of the names passed to ``init``.
-            position: see :class:`ReplayableSource`.
+            position: see :meth:`acknowledge` and :class:`ReplayableSource`.
         """
         await self._accept(_Delivery(self._connected(), payload, properties, position))
 
@@ -164,6 +215,8 @@ class AsyncSource(Source):
 
     def _process_waiting(self) -> None:
         done: list[tuple[_Delivery, bool]] = []
+        with self._changed:
+            self._running = True
         try:
             while len(done) < _MOST_AT_ONCE:
                 with self._changed:
@@ -174,21 +227,24 @@ class AsyncSource(Source):
                 succeeded = False
                 try:
                     succeeded = self.listener.on_event(delivery.payload, delivery.properties)
-                    self._processed(delivery.position)
+                    self._processed(delivery)
                 finally:
                     done.append((delivery, succeeded))
                     with self._changed:
                         self._thread = None
                         self._changed.notify_all()
         finally:
-            with self._changed:
-                self._scheduled = False
-                self._schedule()
             for connection, group in groupby(done, key=lambda one: one[0].connection):
                 connection.finish(list(group))
+            with self._changed:
+                self._running = self._scheduled = False
+                self._schedule()
+                self._changed.notify_all()
 
-    def _processed(self, position: object) -> None:
-        """Record that the payload at a position is processed."""
+    def _processed(self, delivery: _Delivery) -> None:
+        """Record that a payload is processed."""
+        if delivery.position is not None:
+            delivery.connection.position = delivery.position
 
     def _drop_waiting(self) -> int:
         with self._changed:
@@ -201,7 +257,7 @@ class AsyncSource(Source):
     # --- called by the app
 
     def connect(self) -> None:
-        connection = _Connection(self.buffer_size)
+        connection = _Connection(self.buffer_size, self.acknowledge, at_once=self.acknowledges == "processed")
         self._connection = connection
         try:
             connection.use.run(self._open())
@@ -221,8 +277,19 @@ class AsyncSource(Source):
         self._task = asyncio.get_running_loop().create_task(self._receive())
 
     async def _receive(self) -> None:
+        connection = self._connected()
+        tasks = [asyncio.ensure_future(self.receive()), asyncio.ensure_future(connection.failed.wait())]
         try:
-            await self.receive()
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                (received, _) = await asyncio.gather(*tasks, return_exceptions=True)
+            if connection.failure is not None:
+                raise connection.failure
+            if isinstance(received, Exception):
+                raise received
         except Exception as error:  # noqa: BLE001 - every failure of a connection leads to the next attempt
             if not isinstance(error, ConnectionUnavailableError):
                 error = ConnectionUnavailableError(f"{type(error).__name__}: {error}")
@@ -239,6 +306,7 @@ class AsyncSource(Source):
         try:
             connection.use.run(self._stop_receiving())
             self._drain()
+            connection.use.run(connection.acknowledged())
             if dropped := self._drop_waiting():
                 logger.error(
                     "app '%s', source of stream '%s': %d payloads were not processed before it was disconnected",
@@ -262,8 +330,21 @@ class AsyncSource(Source):
             return  # the payloads wait for this thread
         with self._changed:
             self._changed.wait_for(
-                lambda: self._thread is None and (self.is_paused or not self._waiting), timeout=DRAIN_SECONDS
+                lambda: not self._running and (self.is_paused or not self._waiting), timeout=DRAIN_SECONDS
             )
+
+    def checkpoint(self) -> Callable[[], None] | None:
+        connection = self._connection
+        if self.acknowledges != "checkpoint" or connection is None or connection.position is None:
+            return None
+        position = connection.position
+
+        def saved() -> None:
+            if connection is self._connection:  # otherwise they are received again
+                with suppress(RuntimeError):  # the loop is closed
+                    connection.use.loop.call_soon_threadsafe(connection.acknowledge, position)
+
+        return saved
 
     def pause(self) -> None:
         """Process no payload until :meth:`resume`; wait for the end of the current one."""
@@ -295,9 +376,10 @@ class ReplayableSource(AsyncSource):
         await self.close()
         await self.open()
 
-    def _processed(self, position: object) -> None:
-        if position is not None:
-            self.position = position
+    def _processed(self, delivery: _Delivery) -> None:
+        super()._processed(delivery)
+        if delivery.position is not None:
+            self.position = delivery.position
 
     def snapshot(self) -> object:
         return [self.position]  # also without a position: then a restore receives from the start

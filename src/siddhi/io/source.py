@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -118,6 +118,14 @@ class Source(Connector):
     def resume(self) -> None:
         """Deliver payloads again."""
         raise NotImplementedError
+
+    def checkpoint(self) -> Callable[[], None] | None:
+        """Note what was delivered so far, to acknowledge it once ``persist`` has saved the app's state.
+
+        Called while the source is paused and the state is taken. The result is called after that state was saved; it is not
+        called if saving fails.
+        """
+        return None
 
 
 class SourceMapper:

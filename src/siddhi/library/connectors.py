@@ -13,10 +13,12 @@ from siddhi.extension.connectors import (
     SourceMetadata,
     StoreMetadata,
 )
+from siddhi.library import transports
 
 __all__ = ["CONNECTORS"]
 
 CONNECTORS: tuple[ConnectorMetadata, ...] = (
+    *transports.CONNECTORS,
     SourceMetadata(
         name="inMemory",
         native="inMemory",
@@ -228,22 +230,6 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         ),
         description="Maps an event to lines of name:value, or fills the template of @payload.",
         example="@sink(type = 'inMemory', topic = 'alerts', @map(type = 'text', @payload('{{symbol}} costs {{price}}')))\n"
-        "define stream Alerts (symbol string, price double);",
-    ),
-    SourceMetadata(
-        name="tcp",
-        native="tcp",
-        options=(ConnectorOption("context", "the channel; default: '<app>/<stream>'", place="name"),),
-        description="Receives messages of Siddhi's TCP protocol; the system configuration sets host and port (9892).",
-        example="@source(type = 'tcp', context = 'trades', @map(type = 'binary'))\n"
-        "define stream Trades (symbol string, price double);",
-    ),
-    SinkMetadata(
-        name="tcp",
-        native="tcp",
-        options=(ConnectorOption("url", "the channel: tcp://host:port/context", required=True, place="url"),),
-        description="Sends messages of Siddhi's TCP protocol.",
-        example="@sink(type = 'tcp', url = 'tcp://localhost:9892/alerts', @map(type = 'binary'))\n"
         "define stream Alerts (symbol string, price double);",
     ),
     DistributionStrategyMetadata(

@@ -68,6 +68,17 @@ class Connectors:
         """Pause all sources until the block ends; sources that were paused before stay paused."""
         return self._pauses.paused()
 
+    def checkpoint(self) -> Callable[[], None]:
+        """Note what the sources have delivered so far; call the result once a snapshot of now is saved."""
+        saved = [source.source.checkpoint() for source in self._all_sources()]
+
+        def notify() -> None:
+            for one in saved:
+                if one is not None:
+                    one()
+
+        return notify
+
     def stop_sources(self) -> None:
         """Disconnect sources for good, and end waits for a sink or store."""
         for sink in self._all_sinks():

@@ -32,7 +32,9 @@ class AppState:
         self._bind_state(assembly)
         self._pieces = SnapshotPieces()
         name, named = assembly.context.name, assembly.plan.app.name is not None
-        self._persistence = Persistence(name, self._snapshot, self.restore, persistence_store, named=named)
+        self._persistence = Persistence(
+            name, self._snapshot, self.restore, persistence_store, self._checkpoint, named=named
+        )
 
     def snapshot(self) -> bytes:
         """Return the state of the app: windows, aggregates, pending timers. Data in a versioned format, not code.
@@ -148,6 +150,9 @@ class AppState:
     def _rebuild_if_closed(self) -> None:
         """Rebuild the app as when it was created, if it was shut down."""
         raise NotImplementedError
+
+    def _checkpoint(self) -> Callable[[], None]:
+        return self._assembly.connectors.checkpoint()
 
     def _snapshot(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
         with self._assembly.connectors.paused():

@@ -33,6 +33,7 @@ class Persistence:
         take: takes a snapshot, and calls its argument while the app is stopped.
         restore: restores a snapshot.
         store: returns the persistence store and whether it is incremental; None: there is no store.
+        checkpoint: called while the app is stopped for a snapshot; returns the function to call once that is saved.
         named: whether the app has a name of its own, which it will have next time, too.
     """
 
@@ -42,6 +43,7 @@ class Persistence:
         take: Callable[[Callable[[], None]], bytes],
         restore: Callable[[bytes], None],
         store: Callable[[], tuple[PersistenceStore, bool] | None],
+        checkpoint: Callable[[], Callable[[], None]],
         *,
         named: bool = True,
     ) -> None:
@@ -49,6 +51,7 @@ class Persistence:
         self._take = take
         self._restore = restore
         self._find_store = store
+        self._checkpoint = checkpoint
         self._named = named
         self._saving = Lock()
         self._last_stamp = -1
@@ -78,14 +81,16 @@ class Persistence:
                 f"the state of app '{self._app}' was not saved: no revision can be newer than '{last}'; delete that revision"
             )
         stamp = -1
+        saved: Callable[[], None]
 
-        def choose_stamp() -> None:
-            # Called while the app is stopped. The names of revisions must sort as their states do by time: two in one
+        def while_stopped() -> None:
+            # The names of revisions must sort as their states do by time: two in one
             # millisecond need different names, and a later one must sort after an earlier one.
-            nonlocal stamp
+            nonlocal stamp, saved
             stamp = self._last_stamp = max(time.time_ns() // 1_000_000, known + 1, self._last_stamp + 1)
+            saved = self._checkpoint()
 
-        snapshot = self._take(choose_stamp)
+        snapshot = self._take(while_stopped)
         revision = f"{stamp}__{self._app}"
         with self._saving:
             if incremental:
@@ -93,6 +98,7 @@ class Persistence:
             else:
                 self._increments = None
                 store.save(self._app, revision, snapshot)
+        saved()
         return revision
 
     def restore_revision(self, revision: str) -> None:
