@@ -10,6 +10,7 @@ from siddhi.extension.connectors import ConnectorMetadata
 __all__ = ["class_of"]
 
 _CLASSES: dict[tuple[str, str], str] = {
+    ("source", "file"): "file.source.FileSource",
     ("source", "inMemory"): "sources.in_memory.InMemorySource",
     ("source", "tcp"): "sources.tcp.TcpSource",
     ("source mapper", "binary"): "mappers.binary.BinarySourceMapper",
@@ -19,6 +20,8 @@ _CLASSES: dict[tuple[str, str], str] = {
     ("source mapper", "text"): "mappers.text_source.TextSourceMapper",
     ("source mapper", "passThrough"): "mappers.pass_through.PassThroughSourceMapper",
     ("source mapper", "xml"): "mappers.xml_source.XmlSourceMapper",
+    ("sink", "file"): "file.sink.FileSink",
+    ("sink", "stdout"): "sinks.stdout.StdoutSink",
     ("sink", "inMemory"): "sinks.in_memory.InMemorySink",
     ("sink", "tcp"): "sinks.tcp.TcpSink",
     ("sink", "log"): "sinks.log.LogSink",

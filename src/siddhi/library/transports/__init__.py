@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from siddhi.extension.connectors import ConnectorMetadata
-from siddhi.library.transports import tcp
+from siddhi.library.transports import file, tcp
 
 __all__ = ["CONNECTORS"]
 
-CONNECTORS: tuple[ConnectorMetadata, ...] = (*tcp.CONNECTORS,)
+CONNECTORS: tuple[ConnectorMetadata, ...] = (*file.CONNECTORS, *tcp.CONNECTORS)

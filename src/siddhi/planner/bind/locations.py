@@ -6,6 +6,7 @@ import os
 import re
 from enum import Enum
 
+from siddhi.extension.local_files import local_path
 from siddhi.sandbox import ANY
 
 __all__ = ["Place", "is_allowed", "is_file_allowed"]
@@ -57,6 +58,11 @@ def is_file_allowed(kind: Place, value: str, folders: tuple[str, ...], *, is_who
     if ANY in folders or kind is Place.NAME:
         return True
     path = value
+    if kind is Place.FILE:
+        found = local_path(value)
+        if found is None:
+            return False
+        path = found
     if kind is Place.URL:
         scheme = _SCHEME.match(value)
         if scheme is None:

@@ -1,0 +1,1 @@
+"""Files: ``@source(type = 'file')`` and ``@sink(type = 'file')``."""

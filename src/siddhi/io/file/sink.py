@@ -1,0 +1,162 @@
+"""``@sink(type = 'file')``: writes payloads to files."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import OrderedDict
+from contextlib import suppress
+from typing import cast
+
+from siddhi.errors import ConnectionUnavailableError, MappingFailedError, SiddhiAppCreationError
+from siddhi.io.connector import ConnectorContext
+from siddhi.io.file.options import checked_path, invalid
+from siddhi.io.options import DynamicOptions, OptionHolder
+from siddhi.io.sink import Sink
+
+__all__ = ["FileSink"]
+
+logger = logging.getLogger("siddhi")
+
+_MOST_OPEN = 64
+
+
+class FileSink(Sink):
+    """Appends payloads to files, or replaces a file by each payload.
+
+    A payload counts as published when the operating system has accepted it, with ``fsync`` when it is on the disk. A file that
+    was renamed or removed is created anew.
+    """
+
+    supported_input_event_classes = (str, bytes, bytearray, memoryview)
+
+    def init(self, options: OptionHolder, context: ConnectorContext) -> None:
+        owner = "sink 'file'"
+        self._context = context
+        self._uri = options.option("file.uri")
+        if "file.system.options" in options:
+            raise SiddhiAppCreationError(f"{owner} does not support the option 'file.system.options'", code="E326")
+        self._appends = options.flag("append", default=True)
+        self._adds = options.flag("add.line.separator", default=True)
+        self._always_adds = "add.line.separator" in options and self._adds
+        self._syncs = options.flag("fsync", default=False)
+        restore = options.static("on.restore", "keep").lower()
+        if restore not in ("keep", "truncate"):
+            raise invalid(owner, "on.restore", restore, "use keep or truncate")
+        self._truncates = restore == "truncate"
+        if self._truncates and not (self._uri.is_static and self._appends):
+            raise SiddhiAppCreationError(
+                f"{owner}: on.restore = 'truncate' needs a 'file.uri' without attributes, and append = 'true'",
+                code="E326",
+            )
+        if self._uri.is_static:
+            checked_path(owner, "file.uri", str(self._uri.value()))
+        first = [template.parts[0] for template in self._uri.templates]
+        self._prefixes = [part if isinstance(part, str) else "" for part in first]
+        self._open: OrderedDict[str, int] = OrderedDict()
+
+    def connect(self) -> None:
+        """Do nothing: files are opened when they are written."""
+
+    def disconnect(self) -> None:
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def publish(self, payload: object, options: DynamicOptions) -> None:
+        path = self._path(options)
+        content = payload.encode() if isinstance(payload, str) else bytes(cast("bytes", payload))
+        if isinstance(payload, str) and self._adds and (self._always_adds or not content.endswith(b"\n")):
+            content += b"\n"
+        try:
+            if self._appends:
+                self._append(path, content)
+            else:
+                self._replace(path, content)
+        except OSError as error:
+            raise ConnectionUnavailableError(f"can't write '{path}': {error.strerror}") from error
+
+    def _path(self, options: DynamicOptions) -> str:
+        try:
+            path = checked_path("sink 'file'", "file.uri", str(self._uri.value(options)))
+        except SiddhiAppCreationError as error:
+            raise MappingFailedError(str(error)) from None
+        if not self._uri.is_static:
+            prefix = self._prefixes[options.destination if len(self._prefixes) > 1 else 0]
+            if prefix:
+                folder = os.path.realpath(os.path.dirname(checked_path("sink 'file'", "file.uri", prefix + "x")))
+                if os.path.commonpath((folder, os.path.realpath(path))) != folder:
+                    raise MappingFailedError(f"the values of an event lead out of the folder of 'file.uri': '{path}'")
+        return path
+
+    def _append(self, path: str, content: bytes) -> None:
+        file = self._file(path)
+        start = os.fstat(file).st_size
+        left = memoryview(content)
+        try:
+            while left:
+                left = left[os.write(file, left) :]
+            if self._syncs:
+                os.fsync(file)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(file, start)  # a part would be repeated by the next attempt
+            raise
+
+    def _file(self, path: str) -> int:
+        file = self._open.get(path)
+        if file is not None:
+            with suppress(FileNotFoundError):
+                at, status = os.stat(path), os.fstat(file)
+                if (at.st_dev, at.st_ino) == (status.st_dev, status.st_ino):
+                    self._open.move_to_end(path)
+                    return file
+            os.close(self._open.pop(path))
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        self._open[path] = file
+        if len(self._open) > _MOST_OPEN:
+            os.close(self._open.popitem(last=False)[1])
+        return file
+
+    def _replace(self, path: str, content: bytes) -> None:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        written = f"{path}.{os.getpid()}.tmp"
+        try:
+            with open(written, "wb") as file:
+                file.write(content)
+                if self._syncs:
+                    file.flush()
+                    os.fsync(file.fileno())
+            os.replace(written, path)
+        except OSError:
+            with suppress(OSError):
+                os.remove(written)
+            raise
+
+    # --- snapshots: the length of the file
+
+    def snapshot(self) -> object:
+        if not self._truncates:
+            return None
+        try:
+            status = os.stat(self._path(DynamicOptions()))
+        except FileNotFoundError:
+            return [0, 0, 0]
+        return [status.st_dev, status.st_ino, status.st_size]
+
+    def restore(self, state: object) -> None:
+        """Cut off what was written after the snapshot: it will be written again."""
+        if not self._truncates:
+            return
+        device, inode, size = cast("list[int]", state)
+        path = self._path(DynamicOptions())
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return
+        if (inode and [status.st_dev, status.st_ino] != [device, inode]) or status.st_size < size:
+            logger.warning(
+                "sink 'file' of stream '%s': '%s' is another file now; it is kept", self._context.stream, path
+            )
+            return
+        os.truncate(path, size)

@@ -1,0 +1,235 @@
+"""Files: modes, tailing through rotation, folders and actions, positions, refused options; the sink's lengths and paths."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siddhi import SandboxPolicy, SiddhiAppRuntime, SiddhiManager
+from siddhi.errors import SiddhiAppError
+from siddhi.persistence import InMemoryPersistenceStore
+from siddhi.runtime.connectors import retry
+from tests.io.test_tcp import wait_for
+from tests.kit.running import collect
+
+FAST = "file.polling.interval = '10', dir.polling.interval = '10', file.read.wait.timeout = '0'"
+
+
+@pytest.fixture
+def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[SiddhiManager]:
+    monkeypatch.setattr(retry, "PAUSES", (0.02,))
+    with SiddhiManager() as made:
+        made.set_persistence_store(InMemoryPersistenceStore())
+        yield made
+
+
+def source(options: str, *, attributes: str = "", stream: str = "s string") -> str:
+    return (
+        f"@app:name('In') @source(type = 'file', {options}, {FAST}, @map(type = 'text', fail.on.missing.attribute = 'false',"
+        f" regex.A = '(?s)(.*)', @attributes(s = 'A[1]'{attributes}))) define stream S ({stream});"
+    )
+
+
+def started(manager: SiddhiManager, text: str) -> tuple[SiddhiAppRuntime, list[tuple[Any, ...]]]:
+    runtime = manager.create_siddhi_app_runtime(text)
+    rows = collect(runtime, "S")
+    runtime.start()
+    return runtime, rows
+
+
+def texts(rows: list[tuple[Any, ...]]) -> list[str]:
+    return [row[0] for row in rows]
+
+
+def test_a_tailed_file_is_read_through_rotation_and_truncation(manager: SiddhiManager, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("1\n2\nhalf", encoding="utf-8")
+    _, rows = started(manager, source(f"file.uri = 'file:{path}'"))
+    wait_for(lambda: len(rows) == 2)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(" whole\n3\nlast without end")
+    path.rename(tmp_path / "a.log.1")
+    path.write_text("a long line\n", encoding="utf-8")
+    wait_for(lambda: len(rows) == 6)
+    path.write_text("4\n", encoding="utf-8")
+    wait_for(lambda: len(rows) == 7)
+    assert texts(rows) == ["1", "2", "half whole", "3", "last without end", "a long line", "4"]
+
+
+def test_a_restore_continues_a_tailed_file_that_was_renamed(manager: SiddhiManager, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("1\n2\n", encoding="utf-8")
+    runtime, rows = started(manager, source(f"file.uri = '{path}'"))
+    wait_for(lambda: len(rows) == 2)
+    runtime.persist()
+    runtime.shutdown()
+    with path.open("a", encoding="utf-8") as file:
+        file.write("3\n")
+    path.rename(tmp_path / "a.log.1")
+    path.write_text("4\n", encoding="utf-8")
+    again = manager.create_siddhi_app_runtime(source(f"file.uri = '{path}'"))
+    rows = collect(again, "S")
+    again.restore_last_revision()
+    again.start()
+    wait_for(lambda: len(rows) == 2)
+    assert texts(rows) == ["3", "4"]
+
+
+def test_files_of_a_folder_are_read_in_order_and_moved(manager: SiddhiManager, tmp_path: Path) -> None:
+    folder, done = tmp_path / "in", tmp_path / "done"
+    folder.mkdir()
+    for name in ("b", "a"):
+        (folder / f"{name}.txt").write_text(f"head\n{name}1\n\n {name}2 \n", encoding="utf-8")
+    (folder / "c.other").write_text("x", encoding="utf-8")
+    options = f"dir.uri = '{folder}', file.name.pattern = '.*[.]txt', header.present = 'true', action.after.process = 'move', move.after.process = '{done}'"
+    text = source(options, attributes=", e = 'trp:eof', n = 'trp:file.name'", stream="s string, e bool, n string")
+    _, rows = started(manager, text)
+    wait_for(lambda: (done / "b.txt").exists())
+    assert rows == [("a1", False, "a.txt"), ("a2", True, "a.txt"), ("b1", False, "b.txt"), ("b2", True, "b.txt")]
+    assert [path.name for path in folder.iterdir()] == ["c.other"]
+
+
+def test_a_processed_file_is_not_read_again_after_a_restore(manager: SiddhiManager, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1\n2", encoding="utf-8")
+    runtime, rows = started(manager, source(f"dir.uri = '{tmp_path}'"))
+    wait_for(lambda: len(rows) == 2)
+    runtime.persist()
+    runtime.shutdown()
+    again = manager.create_siddhi_app_runtime(source(f"dir.uri = '{tmp_path}'"))
+    rows = collect(again, "S")
+    again.restore_last_revision()
+    again.start()
+    (tmp_path / "b").write_text("3", encoding="utf-8")
+    wait_for(lambda: rows)
+    assert texts(rows) == ["3"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("mode = 'text.full'", ["1\n2\n3\n"]),
+        ("mode = 'binary.full'", ["1\n2\n3\n"]),
+        ("mode = 'binary.chunked', buffer.size = '4'", ["1\n2\n", "3\n"]),
+        ("tailing = 'false'", ["1", "2", "3"]),
+        ("tailing = 'false', read.only.header = 'true'", ["1"]),
+        ("tailing = 'false', read.only.trailer = 'true'", ["3"]),
+        ("tailing = 'false', skip.trailer = 'true'", ["1", "2"]),
+    ],
+)
+def test_modes_cut_a_file_into_payloads(
+    manager: SiddhiManager, tmp_path: Path, options: str, expected: list[str]
+) -> None:
+    path = tmp_path / "a"
+    path.write_text("1\n2\n3\n", encoding="utf-8")
+    _, rows = started(manager, source(f"file.uri = '{path}', action.after.process = 'delete', {options}"))
+    wait_for(lambda: not path.exists())
+    assert texts(rows) == expected
+
+
+def test_a_file_that_appears_later_is_read(manager: SiddhiManager, tmp_path: Path) -> None:
+    _, rows = started(manager, source(f"file.uri = '{tmp_path / 'a'}'"))
+    (tmp_path / "a").write_text("1\n", encoding="utf-8")
+    wait_for(lambda: rows)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "mode = 'line'",
+        "file.uri = 'a', dir.uri = 'b'",
+        "file.uri = 'ftp://host/a'",
+        "file.uri = 'a', mode = 'regex'",
+        "file.uri = 'a', mode = 'text.full', tailing = 'true'",
+        "file.uri = 'a', cron.expression = '* * * * * ?'",
+        "file.uri = 'a', tailing = 'false', action.after.process = 'move'",
+        "file.uri = 'a', action.after.process = 'delete'",
+        "file.uri = 'a', tailing = 'false', read.only.header = 'true', skip.trailer = 'true'",
+        "file.uri = 'a', buffer.size = '0'",
+        "dir.uri = 'a', file.name.pattern = '('",
+    ],
+)
+def test_options_that_do_not_fit_are_refused(manager: SiddhiManager, options: str) -> None:
+    with pytest.raises(SiddhiAppError) as caught:
+        manager.create_siddhi_app_runtime(source(options))
+    assert caught.value.code == "E326"
+
+
+def test_a_sandbox_allows_files_of_its_folders_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    policy = SandboxPolicy(sources={"file": ("*",)}, sinks={"file": ("*",)}, folders=(tmp_path,))
+    manager = SiddhiManager(policy=policy)
+    manager.validate_siddhi_app(source(f"file.uri = 'file://{tmp_path}/a'"))
+    for path in ("file:/etc/passwd", "/etc/passwd", "../a", "file://host/a"):
+        with pytest.raises(SiddhiAppError) as caught:
+            manager.validate_siddhi_app(source(f"file.uri = '{path}'"))
+        assert caught.value.code == "E340"
+
+
+def sink(options: str) -> str:
+    return f"@app:name('Out') @sink(type = 'file', {options}, @map(type = 'text', @payload('{{{{s}}}}'))) define stream S (s string);"
+
+
+def send(runtime: SiddhiAppRuntime, *values: str) -> None:
+    for value in values:
+        runtime.input_handler("S").send((value,), timestamp=1)
+
+
+def test_a_sink_appends_lines_also_after_a_rotation(manager: SiddhiManager, tmp_path: Path) -> None:
+    path = tmp_path / "x" / "a.log"
+    runtime, _ = started(manager, sink(f"file.uri = '{path}'"))
+    send(runtime, "1", "2\n")
+    path.rename(tmp_path / "old")
+    send(runtime, "3")
+    assert ((tmp_path / "old").read_text(), path.read_text()) == ("1\n2\n", "3\n")
+
+
+def test_a_sink_replaces_a_file_as_a_whole(manager: SiddhiManager, tmp_path: Path) -> None:
+    runtime, _ = started(manager, sink(f"file.uri = '{tmp_path}/a', append = 'false', fsync = 'true'"))
+    send(runtime, "1", "2")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "2\n")]
+
+
+def test_values_of_events_do_not_lead_out_of_the_folder(
+    manager: SiddhiManager, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    runtime, _ = started(manager, sink(f"file.uri = '{tmp_path}/in/{{{{s}}}}.txt'"))
+    with caplog.at_level(logging.ERROR):
+        send(runtime, "a", "../b")
+    assert (tmp_path / "in" / "a.txt").read_text() == "a\n"
+    assert not (tmp_path / "b.txt").exists()
+    assert "lead out of the folder" in caplog.text
+
+
+def test_a_restore_cuts_off_what_was_written_after_the_snapshot(manager: SiddhiManager, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    runtime, _ = started(manager, sink(f"file.uri = '{path}', on.restore = 'truncate'"))
+    send(runtime, "1")
+    runtime.persist()
+    send(runtime, "2")
+    runtime.shutdown()
+    again = manager.create_siddhi_app_runtime(sink(f"file.uri = '{path}', on.restore = 'truncate'"))
+    again.restore_last_revision()
+    again.start()
+    send(again, "2")
+    assert path.read_text() == "1\n2\n"
+
+
+def test_a_file_that_can_not_be_written_is_handled_by_on_error(
+    manager: SiddhiManager, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a").mkdir()
+    runtime, _ = started(manager, sink(f"file.uri = '{tmp_path}/a'"))
+    with caplog.at_level(logging.ERROR):
+        send(runtime, "1")
+    assert "can't write" in caplog.text
+
+
+def test_stdout_gets_a_line_per_payload(manager: SiddhiManager, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "@sink(type = 'stdout', @map(type = 'json')) define stream S (s string);"
+    runtime, _ = started(manager, text)
+    send(runtime, "a", "b")
+    assert capsys.readouterr().out == '{"event":{"s":"a"}}\n{"event":{"s":"b"}}\n'
