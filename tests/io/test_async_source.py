@@ -308,3 +308,17 @@ def test_a_failed_acknowledgement_is_a_lost_connection(
     wait_for(lambda: Numbers.opened.count("open") == 2)
     runtime.shutdown()
     assert rows == [(number,) for number in range(20)]
+
+
+def test_what_was_processed_after_a_snapshot_is_not_acknowledged_after_its_restore(
+    acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Acknowledged, "acknowledges", "checkpoint")
+    acknowledging.set_persistence_store(InMemoryPersistenceStore())
+    runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
+    wait_for(lambda: len(rows) == 20)
+    state = runtime.snapshot()
+    runtime.restore(state)
+    runtime.persist()
+    runtime.shutdown()
+    assert Acknowledged.acknowledged == []

@@ -11,6 +11,7 @@ import pytest
 
 from siddhi import SandboxPolicy, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import SiddhiAppError
+from siddhi.io.file import source as file_source
 from siddhi.persistence import InMemoryPersistenceStore
 from siddhi.runtime.connectors import retry
 from tests.io.test_tcp import wait_for
@@ -58,6 +59,38 @@ def test_a_tailed_file_is_read_through_rotation_and_truncation(manager: SiddhiMa
     path.write_text("4\n", encoding="utf-8")
     wait_for(lambda: len(rows) == 7)
     assert texts(rows) == ["1", "2", "half whole", "3", "last without end", "a long line", "4"]
+
+
+def test_a_line_that_is_too_long_is_skipped(
+    manager: SiddhiManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(file_source, "LARGEST_LINE", 10)
+    path = tmp_path / "a.log"
+    path.write_text("1\n" + 30 * "x", encoding="utf-8")
+    _, rows = started(manager, source(f"file.uri = 'file:{path}'"))
+    wait_for(lambda: "a line of more than 10 bytes" in caplog.text)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("xxx\n2\n")
+    wait_for(lambda: len(rows) == 2)
+    assert texts(rows) == ["1", "2"]
+
+
+def test_a_file_that_can_not_be_opened_is_moved_as_a_failure(
+    manager: SiddhiManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(path: str, mode: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(file_source, "open", refuse, raising=False)
+    folder, failed = tmp_path / "in", tmp_path / "failed"
+    folder.mkdir()
+    (folder / "a.txt").write_text("1", encoding="utf-8")
+    options = f"dir.uri = 'file:{folder}', mode = 'text.full', action.after.process = 'delete', "
+    options += f"action.after.failure = 'move', move.after.failure = '{failed}'"
+    _, rows = started(manager, source(options))
+    wait_for(lambda: (failed / "a.txt").exists())
+    assert rows == []
+    assert "Permission denied" in caplog.text
 
 
 def test_a_restore_continues_a_tailed_file_that_was_renamed(manager: SiddhiManager, tmp_path: Path) -> None:

@@ -88,6 +88,10 @@ class _Connection:
         finally:
             self._acknowledging = None
 
+    def forget_position(self) -> None:
+        """Acknowledge nothing that was processed until now: the source begins again at an earlier position."""
+        self.position = self._unacknowledged = None
+
     async def acknowledged(self) -> None:
         """Wait until nothing is being acknowledged."""
         if self._acknowledging is not None:
@@ -387,11 +391,12 @@ class ReplayableSource(AsyncSource):
     def restore(self, state: object) -> None:
         """Set the position; payloads that wait are dropped, since they are received again."""
         (self.position,) = cast("list[object]", state)
-        self._drop_waiting()
-        if self._connection is not None:
-            self._connection.use.run(self._seek())
+        if (connection := self._connection) is not None:
+            connection.use.run(self._seek(connection))
 
-    async def _seek(self) -> None:
+    async def _seek(self, connection: _Connection) -> None:
         await self._stop_receiving()
+        self._drop_waiting()
+        connection.forget_position()
         await self.seek()
         self._task = asyncio.get_running_loop().create_task(self._receive())

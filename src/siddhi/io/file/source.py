@@ -70,7 +70,7 @@ class FileSource(ReplayableSource):
         super().restore([values["position"]])
 
     async def seek(self) -> None:
-        self._drop_waiting()  # payloads that were accepted until receiving was stopped
+        """Do nothing: files are opened while receiving."""
 
     # --- reading
 
@@ -124,8 +124,9 @@ class FileSource(ReplayableSource):
         except FileNotFoundError:
             return  # removed since it was listed
         except OSError as error:
-            logger.error("source 'file' of stream '%s': %s", self.context.stream, error)
+            logger.error("source 'file' of stream '%s': can't open '%s': %s", self.context.stream, path, error)
             self._done[path] = identity
+            await asyncio.to_thread(self._act, path, 1)
             return
         succeeded = True
         try:
@@ -235,7 +236,11 @@ class FileSource(ReplayableSource):
                         lines = _Lines(0, self._options.skipped, strips=False)
                         file.seek(0)
                     while block := await asyncio.to_thread(file.read, _BLOCK):
-                        await self._put_lines(lines.feed(block), key)
+                        try:
+                            await self._put_lines(lines.feed(block), key)
+                        except ValueError as error:
+                            logger.error("source 'file' of stream '%s': '%s': %s", self.context.stream, path, error)
+                            lines = _Lines(lines.end, 1, strips=False)  # the rest of the line is skipped, too
                     if rotated:
                         break
                     await asyncio.sleep(self._options.interval)
