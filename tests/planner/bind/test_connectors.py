@@ -110,9 +110,9 @@ def test_destinations_with_different_options_have_separate_clients():
 @pytest.mark.parametrize(
     ("annotation", "code", "message", "hint"),
     [
-        ("@source(topic='t')", "E315", "@source requires the element 'type'", "registered: inMemory"),
+        ("@source(topic='t')", "E315", "@source requires the element 'type'", "registered: file, inMemory, tcp"),
         ("@source(type='inmemory')", "E301", "unknown source 'inmemory'", "did you mean 'inMemory'?"),
-        ("@source(type='http')", "E301", "unknown source 'http'", "registered: inMemory"),
+        ("@source(type='http')", "E301", "unknown source 'http'", "registered: file, inMemory, tcp"),
         ("@sink(type='a:b:c')", "E315", "invalid name 'a:b:c' of a sink", "write name or namespace:name"),
         ("@sink(type='inMemory')", "E326", "sink 'inMemory' requires the option 'topic'", "the topic to publish to"),
         ("@sink(type='inMemory', topic='{{z}}')", "E203", "unknown attribute 'z'", ""),
