@@ -125,7 +125,7 @@ cdef class DistinctAggregator(Aggregator):
     cdef int value_type
     cdef uint32_t hints[NEARBY]    # value ids, by the address of the text
 
-    def most_held(self):
+    def most_values(self):
         """Return the largest number of values of a group."""
         cdef Py_ssize_t group_id, most = 0
         cdef DistinctC* states = <DistinctC*> self.states
@@ -242,19 +242,19 @@ cdef int union_of_sets(const ExecC* x, EventC* e, FrameC* f, void** out) except 
 
 cdef int add_elements(dict counts, object elements, set result) except -1:
     for element in elements:
-        held = counts.get(element, 0)
-        counts[element] = held + 1
-        if result is not None and not held:
+        count = counts.get(element, 0)
+        counts[element] = count + 1
+        if result is not None and not count:
             result.add(element)
     return 0
 
 
 cdef int remove_elements(dict counts, object elements, set result) except -1:
     for element in elements:
-        held = counts.get(element, 0)
-        if held > 1:
-            counts[element] = held - 1
-        elif held:
+        count = counts.get(element, 0)
+        if count > 1:
+            counts[element] = count - 1
+        elif count:
             del counts[element]
             if result is not None:
                 result.discard(element)
@@ -299,7 +299,7 @@ cdef dict counts_of(UnionC* state):
 cdef class UnionAggregator(Aggregator):
     """unionSet. Every holder of a result has a set of its own, which must not be changed."""
 
-    def most_held(self):
+    def most_values(self):
         """Return the largest number of elements of a group."""
         cdef Py_ssize_t group_id, most = 0
         cdef UnionC* states = <UnionC*> self.states
@@ -341,7 +341,7 @@ cdef class UnionAggregator(Aggregator):
 
     cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
         cdef object counts = reader.get_object()
-        if type(counts) is not dict or not all(type(held) is int and held > 0 for held in counts.values()):
+        if type(counts) is not dict or not all(type(count) is int and count > 0 for count in counts.values()):
             raise ValueError("snapshot is damaged: invalid state of unionSet")
         self.release_counts(<UnionC*> self.states + group_id)
         counts_of(<UnionC*> self.states + group_id).update(counts)

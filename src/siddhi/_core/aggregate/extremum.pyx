@@ -2,8 +2,9 @@
 
 min and max over expiring events keep a monotonic deque of candidates. A new value removes the worse ones before it; an
 expired value removes the first equal one, if there is one. This is Siddhi's rule, confirmed by the recorded traces,
-also where it loses a value that is still held: of 3, 1, 3 under min the 1 drops the first 3, whose expiry then removes
-the second 3. Without expiry one value is enough. The *Forever* forms also consider expired values and lose none.
+also where it loses a value that has not expired: of 3, 1, 3 under min the 1 drops the first 3, whose expiry then
+removes the second 3. Without expiry one value is enough. The *Forever* forms also consider expired values and lose
+none.
 
 NaN is greater than every number, so the deque has a total order.
 """
@@ -43,7 +44,7 @@ cdef struct CandidatesC:                # candidates, best first, the older firs
 
 cdef struct OneC:
     CellC value
-    bint held
+    bint present
 
 cdef enum:
     FIRST_CAPACITY = 8
@@ -102,7 +103,7 @@ cdef inline int push(CandidatesC* deque, num value, order_t* order) except -1:
 
 
 cdef inline bint may_contain(CandidatesC* deque, num value) noexcept:
-    """Return False if the value is certainly not in the deque. Usually it has left long ago and few are held: comparing
+    """Return False if the value is certainly not in the deque. Usually it left long ago and few remain: comparing
     all of them costs less than the mispredicted branches of a binary search."""
     cdef const num* items = <const num*> deque.items
     cdef uint32_t i
@@ -188,19 +189,19 @@ cdef inline void update_one(const ExecC* x, FrameC* f, num value) noexcept:
     cdef OneC* one = (<OneC**> x.data)[0] + f.group
     if f.type == CURRENT:
         consider(one, value, x.slot)
-    elif one.held and identical((<num*> &one.value)[0], value):
-        one.held = False
+    elif one.present and identical((<num*> &one.value)[0], value):
+        one.present = False
 
 
 cdef inline void consider(OneC* one, num value, bint least) noexcept:
-    if not one.held or better(value, (<num*> &one.value)[0], least):
+    if not one.present or better(value, (<num*> &one.value)[0], least):
         (<num*> &one.value)[0] = value
-        one.held = True
+        one.present = True
 
 
-cdef inline int held_one(const ExecC* x, FrameC* f, num* out) noexcept:
+cdef inline int read_one(const ExecC* x, FrameC* f, num* out) noexcept:
     cdef OneC* one = (<OneC**> x.data)[0] + f.group
-    if not one.held:
+    if not one.present:
         return NULL_VALUE
     out[0] = (<num*> &one.value)[0]
     return VALUE
@@ -209,27 +210,27 @@ cdef inline int held_one(const ExecC* x, FrameC* f, num* out) noexcept:
 cdef int one_var(const ExecC* x, EventC* e, FrameC* f, num* out) noexcept:
     if not e.body[x.word] & x.bit:
         update_one(x, f, (<const num*> &e.body[x.cell])[0])
-    return held_one(x, f, out)
+    return read_one(x, f, out)
 
 
 cdef int one_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
     cdef num value
     if x.left.fn(x.left, e, f, &value) == VALUE:
         update_one(x, f, value)
-    return held_one(x, f, out)
+    return read_one(x, f, out)
 
 
 cdef int forever_var(const ExecC* x, EventC* e, FrameC* f, num* out) noexcept:
     if not e.body[x.word] & x.bit:
         consider((<OneC**> x.data)[0] + f.group, (<const num*> &e.body[x.cell])[0], x.slot)
-    return held_one(x, f, out)
+    return read_one(x, f, out)
 
 
 cdef int forever_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
     cdef num value
     if x.left.fn(x.left, e, f, &value) == VALUE:
         consider((<OneC**> x.data)[0] + f.group, value, x.slot)
-    return held_one(x, f, out)
+    return read_one(x, f, out)
 
 
 # --- aggregators
@@ -287,17 +288,17 @@ cdef class OneAggregator(Aggregator):
     """min or max without expiry; minForever, maxForever."""
 
     cdef bint is_empty(self, uint32_t group_id) noexcept:
-        return not (<OneC*> self.states)[group_id].held
+        return not (<OneC*> self.states)[group_id].present
 
     cdef int write(self, uint32_t group_id, SnapshotWriter writer) except -1:
         cdef OneC* one = <OneC*> self.states + group_id
-        writer.put_bool(one.held)
-        return writer.put_bytes(&one.value, 8) if one.held else 0
+        writer.put_bool(one.present)
+        return writer.put_bytes(&one.value, 8) if one.present else 0
 
     cdef int read(self, uint32_t group_id, SnapshotReader reader) except -1:
         cdef OneC* one = <OneC*> self.states + group_id
-        one.held = reader.get_bool()
-        if one.held:
+        one.present = reader.get_bool()
+        if one.present:
             memcpy(&one.value, reader.take(8), 8)
         return 0
 

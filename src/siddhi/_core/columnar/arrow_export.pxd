@@ -12,3 +12,4 @@ cdef struct ExportC:             # data to export; borrowed for the call
 
 cdef object export_schema(const ExportC* source)     # PyCapsule "arrow_schema"
 cdef object export_array(const ExportC* source)      # PyCapsule "arrow_array"
+cdef object export_stream(const ExportC* source)    # PyCapsule "arrow_array_stream", of one array

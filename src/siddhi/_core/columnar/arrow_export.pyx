@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcpy
 
-from siddhi._core.columnar.arrow_import cimport ARROW_FLAG_NULLABLE, ArrowArray, ArrowSchema
+from siddhi._core.columnar.arrow_import cimport ARROW_FLAG_NULLABLE, ArrowArray, ArrowArrayStream, ArrowSchema
 from siddhi._core.record.event cimport BOOL, OBJECT, STRING, Layout
 
 cdef extern from "Python.h":
@@ -242,3 +242,98 @@ cdef int export_texts(const ExportC* source, int i, ArrowArray* out, offset_t* o
             at += size
         offsets[row + 1] = <offset_t> at
     return 0
+
+
+# -- streams ----------------------------------------------------------------------------------------------------------
+
+cdef enum:
+    EINVAL = 22
+
+cdef struct ExportStreamC:            # private data of an exported stream
+    ExportC source              # with a reference to its owner, which owns everything else
+    bint is_read                # its only array has been taken
+    char* error                 # of the last call, or NULL
+
+
+cdef int failed(ExportStreamC* state, object error) noexcept:
+    """Keep the message of an error for the consumer; return an errno."""
+    cdef bytes text = str(error).encode("utf-8", "replace")
+    free(state.error)
+    state.error = <char*> malloc(len(text) + 1)
+    if state.error is not NULL:
+        memcpy(state.error, <const char*> text, len(text) + 1)
+    return EINVAL
+
+
+cdef int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept with gil:
+    cdef ExportStreamC* state = <ExportStreamC*> stream.private_data
+    cdef ArrowSchema* made
+    try:
+        capsule = export_schema(&state.source)
+        made = <ArrowSchema*> PyCapsule_GetPointer(capsule, b"arrow_schema")
+        memcpy(out, made, sizeof(ArrowSchema))
+        made.release = NULL
+        return 0
+    except BaseException as error:
+        return failed(state, error)
+
+
+cdef int stream_next(ArrowArrayStream* stream, ArrowArray* out) noexcept with gil:
+    cdef ExportStreamC* state = <ExportStreamC*> stream.private_data
+    cdef ArrowArray* made
+    if state.is_read:
+        out.release = NULL
+        return 0
+    try:
+        capsule = export_array(&state.source)
+        made = <ArrowArray*> PyCapsule_GetPointer(capsule, b"arrow_array")
+        memcpy(out, made, sizeof(ArrowArray))
+        made.release = NULL
+        state.is_read = True
+        return 0
+    except BaseException as error:
+        return failed(state, error)
+
+
+cdef const char* stream_error(ArrowArrayStream* stream) noexcept nogil:
+    return (<ExportStreamC*> stream.private_data).error
+
+
+cdef void release_stream(ArrowArrayStream* stream) noexcept with gil:
+    cdef ExportStreamC* state = <ExportStreamC*> stream.private_data
+    Py_DECREF(<object> state.source.owner)
+    free(state.error)
+    free(state)
+    stream.release = NULL
+
+
+cdef void drop_stream(object capsule) noexcept:
+    cdef ArrowArrayStream* stream = <ArrowArrayStream*> PyCapsule_GetPointer(capsule, b"arrow_array_stream")
+    if stream.release is not NULL:
+        stream.release(stream)
+    free(stream)
+
+
+cdef object export_stream(const ExportC* source):
+    """Return a capsule with a stream of one struct array of all columns.
+
+    Raises:
+        TypeError: there is a column of objects.
+    """
+    cdef ArrowArrayStream* stream
+    cdef ExportStreamC* state
+    export_schema(source)       # the error is raised here, not by the consumer
+    stream = <ArrowArrayStream*> calloc(1, sizeof(ArrowArrayStream))
+    state = <ExportStreamC*> calloc(1, sizeof(ExportStreamC))
+    if stream is NULL or state is NULL:
+        free(stream)
+        free(state)
+        raise MemoryError
+    state.source = source[0]
+    Py_INCREF(<object> source.owner)
+    stream.private_data = state
+    stream.get_schema = stream_schema
+    stream.get_next = stream_next
+    stream.get_last_error = stream_error
+    stream.release = release_stream
+    return PyCapsule_New(stream, b"arrow_array_stream", drop_stream)

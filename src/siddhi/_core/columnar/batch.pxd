@@ -52,7 +52,7 @@ cdef class EventBatch:
     cdef int clear_nulls(self, int position) noexcept
     cdef int describe(self, ExportC* out) except -1
     cdef bytes bytes_of(self, const void* values, Py_ssize_t width)
-    cdef tuple packed(self, int position)
+    cdef tuple encoded(self, int position)
 
 cdef class BatchBuffer:
     cdef EventBatch batch                 # owns the memory

@@ -6,7 +6,7 @@ from cpython.buffer cimport (
 )
 from cpython.float cimport PyFloat_FromDouble
 from cpython.long cimport PyLong_FromLongLong
-from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.math cimport NAN
@@ -15,12 +15,15 @@ from libc.string cimport memchr, memcpy, memset
 
 import difflib
 from array import array as typed_array
+from functools import lru_cache
+from operator import index as index_of, itemgetter
 
-from siddhi._core.columnar.arrow_export cimport ExportC, export_array, export_schema
+from siddhi._core.columnar.arrow_export cimport ExportC, export_array, export_schema, export_stream
 from siddhi._core.columnar.buffer cimport free_block, grow_block, shrink_block
 from siddhi._core.record.event cimport (
     BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
 )
+from siddhi._core.record.event import TYPE_NAMES
 from siddhi._core.record.user_event cimport row_values
 
 cdef extern from "siddhi/single.h":
@@ -37,7 +40,6 @@ FORMATS[:] = [b"O", b"i", b"q", b"f", b"d", b"?", b"O"]
 if sizeof(long) == 8:
     FORMATS[<int> LONG] = b"l"        # numpy's name of int64
 cdef tuple ARRAYS = ("", "i", "q", "f", "d", "B", "")     # type codes of the module array, by TypeCode
-cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
 cdef void take_column(const ColumnWriterC* writer, int group, EventC** events, Py_ssize_t n, Py_ssize_t row) noexcept:
@@ -296,6 +298,161 @@ cdef object view_of(EventBatch batch, void* values, int code):
     return numpy.asarray(buffer)
 
 
+cdef EventBatch rows_of(EventBatch batch, object numbers):
+    """Return a copy of rows.
+
+    Args:
+        batch: the batch.
+        numbers: their numbers, a range or list, none of which is negative or too large.
+    """
+    cdef BatchBuilder builder = BatchBuilder(batch.layout)
+    cdef Py_ssize_t row, source, width, n = len(numbers)
+    cdef Py_ssize_t* sources
+    cdef char* to
+    cdef int i
+    if n == 0:
+        return builder.take()
+    builder.resize(n)
+    sources = <Py_ssize_t*> PyMem_Malloc(n * sizeof(Py_ssize_t))
+    if sources is NULL:
+        raise MemoryError
+    try:
+        for row in range(n):
+            sources[row] = numbers[row]
+            builder.timestamps[row] = batch.ts[sources[row]]
+        for i in range(batch.layout.width):
+            width, to = WIDTHS[batch.layout.codes[i]], <char*> builder.data[i]
+            for row in range(n):
+                source = sources[row]
+                memcpy(to + row * width, <const char*> batch.data[i] + source * width, width)
+                builder.valid[i][row] = batch.valid[i][source]
+            if batch.layout.codes[i] == STRING or batch.layout.codes[i] == OBJECT:
+                for row in range(n):
+                    if builder.valid[i][row]:
+                        Py_INCREF(<object> (<PyObject**> builder.data[i])[row])
+    finally:
+        PyMem_Free(sources)
+    builder.size = n
+    return builder.take()
+
+
+cdef Py_ssize_t row_at(EventBatch batch, Py_ssize_t index) except -1:
+    """Return the number of a row, which may be counted from the end."""
+    cdef Py_ssize_t row = index if index >= 0 else index + batch.size
+    if not 0 <= row < batch.size:
+        raise IndexError(f"no row {index} in a batch of {batch.size}")
+    return row
+
+
+cdef EventBatch columns_of(EventBatch batch, list names):
+    """Return a copy of columns.
+
+    Raises:
+        KeyError: no such column.
+        ValueError: a column is named twice.
+    """
+    cdef list positions = [batch.position_of(name) for name in names]
+    cdef BatchBuilder builder
+    cdef Py_ssize_t row
+    cdef int i, source
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"column {name!r} is named twice")
+    builder = BatchBuilder(Layout(names, [batch.layout.types[source] for source in positions]))
+    if batch.size == 0:
+        return builder.take()
+    builder.resize(batch.size)
+    memcpy(builder.timestamps, batch.ts, batch.size * sizeof(int64_t))
+    for i in range(len(positions)):
+        source = positions[i]
+        memcpy(builder.data[i], batch.data[source], batch.size * WIDTHS[batch.layout.codes[source]])
+        memcpy(builder.valid[i], batch.valid[source], batch.size)
+        if batch.layout.codes[source] == STRING or batch.layout.codes[source] == OBJECT:
+            for row in range(batch.size):
+                if builder.valid[i][row]:
+                    Py_INCREF(<object> (<PyObject**> builder.data[i])[row])
+    builder.size = batch.size
+    return builder.take()
+
+
+cdef EventBatch chosen_from(EventBatch batch, object chosen):
+    """Return the rows, or the columns, that a list or an array chooses.
+
+    Raises:
+        KeyError: no such column.
+        IndexError: no such row; a mask has another length than the batch.
+        TypeError: the list has neither names, numbers nor truth values.
+    """
+    cdef list numbers = []
+    listed = chosen.tolist() if hasattr(chosen, "tolist") else list(chosen)
+    if listed and all([isinstance(one, str) for one in listed]):
+        return columns_of(batch, listed)
+    if listed and all([isinstance(one, bool) or type(one).__name__ == "bool_" for one in listed]):
+        if len(listed) != batch.size:
+            raise IndexError(f"a mask of {len(listed)} values for a batch of {batch.size} rows")
+        return rows_of(batch, [row for row, is_taken in enumerate(listed) if is_taken])
+    for one in listed:
+        if isinstance(one, (str, bool)) or not hasattr(one, "__index__"):
+            raise TypeError("a batch is indexed with names of columns, numbers of rows or truth values, "
+                            f"not {one!r} in a {type(chosen).__name__}")
+        numbers.append(row_at(batch, index_of(one)))
+    return rows_of(batch, numbers)
+
+
+cdef int refuse_name(EventBatch batch, object name) except -1:
+    if name in batch.layout.names:
+        raise ValueError(f"the batch has a column '{name}': choose another name with timestamp=...")
+    return 0
+
+
+cdef object needed(str package, str method, str extra):
+    """Import a package that a method needs."""
+    from importlib import import_module
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise ImportError(f"{method}() requires {package}: pip install 'siddhi[{extra}]'") from error
+
+
+class BatchRow(tuple):
+    """A row of a batch: a tuple whose values also have names, as attributes.
+
+    There is no attribute for a name that a tuple has itself (``count``, ``index``) and for one that is not a Python
+    identifier; ``_asdict()`` has all names.
+    """
+
+    __slots__ = ()
+    _fields = ()
+
+    def __getattr__(self, name):
+        raise AttributeError(f"a row of {', '.join(self._fields)} has no attribute '{name}'", name=name, obj=self)
+
+    def _asdict(self):
+        """Return the values by name."""
+        return dict(zip(self._fields, self))
+
+    def __reduce__(self):
+        return restore_row, (self._fields, tuple(self))
+
+
+cdef object new_row = tuple.__new__
+
+
+@lru_cache(maxsize=256)
+def row_class(tuple names not None):
+    """Return the subclass of :class:`BatchRow` with these names."""
+    members = {"__slots__": (), "_fields": names, "__match_args__": names, "__module__": __name__}
+    for position, name in enumerate(names):
+        if name.isidentifier() and not name.startswith("_") and not hasattr(tuple, name):
+            members[name] = property(itemgetter(position))
+    return type("BatchRow", (BatchRow,), members)
+
+
+def restore_row(tuple names not None, values):
+    """Return a row that was pickled or copied."""
+    return new_row(row_class(names), values)
+
+
 # no_gc: the only reference is the layout, which __dealloc__ needs; a collection would clear it first.
 @cython.no_gc
 @cython.final
@@ -306,8 +463,10 @@ cdef class EventBatch:
     views of the batch's memory (which lives as long as any of them); with nulls they are masked arrays (``numpy.ma``)
     over NaN, 0 or False. Strings and objects are arrays of Python objects, None for null.
 
-    The batch exports itself through the Arrow PyCapsule interface, so ``pyarrow.record_batch(batch)`` and
-    ``polars.DataFrame(batch)`` work; timestamps are not among the columns.
+    ``batch[0]`` is a row, a tuple with names (``batch[0].price``), and ``batch[10:20]`` a batch of ten rows.
+
+    ``to_pandas()``, ``to_polars()``, ``to_arrow()`` and ``to_dicts()`` make frames of it. The batch exports itself through
+    the Arrow PyCapsule interface, so other libraries take it too; timestamps are not among the columns.
 
     Batches are immutable; they can be pickled and copied, names, nulls and timestamps included.
     """
@@ -365,14 +524,29 @@ cdef class EventBatch:
             return PyFloat_FromDouble(siddhi_shortest_double((<const float*> data)[row]))
         return (<const uint8_t*> data)[row] != 0
 
-    def __getitem__(self, name):
-        """Return a column as a numpy array, see the class.
+    def __getitem__(self, index):
+        """Return a column as a numpy array (see the class), a row as a named tuple, or rows or columns as a batch.
+
+        Args:
+            index: name of a column, number of a row, or slice of rows; a list or array of names, of numbers, or of
+                a truth value for each row.
 
         Raises:
             KeyError: no such column.
+            IndexError: no such row, or a truth value is missing.
+            TypeError: a list has something else.
         """
-        cdef int position = self.position_of(name)
-        cdef int code = self.layout.codes[position]
+        cdef Py_ssize_t row
+        cdef int position, code, i
+        if isinstance(index, slice):
+            return rows_of(self, range(*index.indices(self.size)))
+        if isinstance(index, list) or hasattr(index, "ndim") and index.ndim:
+            return chosen_from(self, index)
+        if hasattr(index, "__index__"):
+            row = row_at(self, index_of(index))
+            return new_row(row_class(self.layout.names), [self.value(i, row) for i in range(self.layout.width)])
+        position = self.position_of(index)
+        code = self.layout.codes[position]
         import numpy
         if code == STRING or code == OBJECT:
             array = numpy.empty(self.size, dtype=object)
@@ -383,6 +557,14 @@ cdef class EventBatch:
         self.clear_nulls(position)
         mask = ~view_of(self, self.valid[position], BOOL)
         return numpy.ma.MaskedArray(view_of(self, self.data[position], code), mask=mask, copy=False)
+
+    def head(self, n=5):
+        """Return the first *n* rows, or all but the last *-n*, as a batch of their own."""
+        return self[:n]
+
+    def tail(self, n=5):
+        """Return the last *n* rows, or all but the first *-n*, as a batch of their own."""
+        return self[max(0, self.size - n) if n >= 0 else -n:]
 
     cdef int copy_objects(self, int position, object array) except -1:
         """Copy a column of objects into a new array of this length, which must be full of None."""
@@ -426,15 +608,122 @@ cdef class EventBatch:
         return [self.value(position, row) for row in range(self.size)]
 
     def __iter__(self):
-        """Iterate over the values of the events, as tuples."""
+        """Iterate over the values of the events, as named tuples: see :class:`BatchRow`."""
         cdef Py_ssize_t row
         cdef int i
+        kind = row_class(self.layout.names)
         for row in range(self.size):
-            yield tuple([self.value(i, row) for i in range(self.layout.width)])
+            yield new_row(kind, [self.value(i, row) for i in range(self.layout.width)])
 
     def to_pylist(self):
         """Return the values of the events as a list of dicts."""
         return [dict(zip(self.layout.names, row)) for row in self]
+
+    def to_dicts(self):
+        """Return the values of the events as a list of dicts, as :meth:`to_pylist` does."""
+        return self.to_pylist()
+
+    def to_arrow(self, timestamp=None):
+        """Return the columns as a ``pyarrow.Table``.
+
+        Args:
+            timestamp: name of an additional first column with the events' times (``timestamp[ms, UTC]``); None: no such
+                column.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+            TypeError: there is a column of objects, which Arrow can't carry.
+            ValueError: the batch has a column of the name ``timestamp``.
+        """
+        pyarrow = needed("pyarrow", "to_arrow", "arrow")
+        table = pyarrow.table(self)
+        if timestamp is not None:
+            refuse_name(self, timestamp)
+            times = pyarrow.array(self.timestamps).cast(pyarrow.timestamp("ms", "UTC"))
+            table = table.add_column(0, timestamp, times)
+        return table
+
+    def to_polars(self, timestamp=None):
+        """Return the columns as a ``polars.DataFrame``: null is null, and NaN is NaN.
+
+        Args:
+            timestamp: name of an additional first column with the events' times (``Datetime("ms", "UTC")``); None: no such
+                column.
+
+        Raises:
+            ImportError: polars is not installed.
+            TypeError: there is a column of objects, which Arrow can't carry.
+            ValueError: the batch has a column of the name ``timestamp``.
+        """
+        polars = needed("polars", "to_polars", "polars")
+        frame = polars.DataFrame(self)
+        if timestamp is not None:
+            refuse_name(self, timestamp)
+            times = polars.Series(timestamp, self.timestamps).cast(polars.Datetime("ms")).dt.replace_time_zone("UTC")
+            frame.insert_column(0, times)
+        return frame
+
+    def to_pandas(self, timestamp=None):
+        """Return the columns as a ``pandas.DataFrame``.
+
+        A column of numbers or bools without nulls has the type of numpy (``int32``, ``float64``, ...); with nulls it has the
+        nullable type (``Int32``, ``Float64``, ``boolean``, ...), so that null is ``pandas.NA`` and NaN stays NaN. Strings
+        have pandas' type ``string``, and objects ``object`` with None for null.
+
+        Args:
+            timestamp: name of an additional first column with the events' times (``datetime64[ms, UTC]``); None: no such
+                column.
+
+        Raises:
+            ImportError: pandas is not installed.
+            ValueError: the batch has a column of the name ``timestamp``.
+        """
+        cdef int i
+        pandas = needed("pandas", "to_pandas", "pandas")
+        columns = {}
+        if timestamp is not None:
+            refuse_name(self, timestamp)
+            columns[timestamp] = pandas.Series(self.timestamps.astype("datetime64[ms]")).dt.tz_localize("UTC")
+        for i, name in enumerate(self.layout.names):
+            code = self.layout.codes[i]
+            values = self[name]
+            if code == STRING:
+                values = pandas.array(values, dtype="string")
+            elif code != OBJECT and self.has_nulls(i):
+                kind = (pandas.arrays.BooleanArray if code == BOOL
+                        else pandas.arrays.IntegerArray if code == INT or code == LONG else pandas.arrays.FloatingArray)
+                values = kind(values.data.copy(), values.mask.copy())
+            columns[name] = pandas.Series(values)
+        return pandas.DataFrame(columns, copy=True)
+
+    def to_type(self, kind):
+        """Return the rows as a list of objects of a class: a dataclass, msgspec.Struct, NamedTuple, TypedDict or dict.
+
+        Raises:
+            TypeError: the fields of the class are not the columns, or an annotation does not allow their values.
+        """
+        cdef Py_ssize_t row
+        cdef int i
+        from siddhi._core.record.row_maker import TypedRowMaker
+        maker = TypedRowMaker("a batch", self.layout, kind)
+        return maker.rows_of_values([tuple([self.value(i, row) for i in range(self.layout.width)])
+                                     for row in range(self.size)])
+
+    def to_numpy(self):
+        """Return the columns as a structured array of numpy, one field per column.
+
+        With nulls it is a masked array (``numpy.ma``) over NaN, 0 or False; strings and objects are None for null.
+        """
+        cdef int i
+        import numpy
+        kinds = [(name, "O" if not ARRAYS[self.layout.codes[i]] else self[name].dtype)
+                 for i, name in enumerate(self.layout.names)]
+        columns = [self[name] for name in self.layout.names]
+        made = numpy.ma.empty if any([isinstance(column, numpy.ma.MaskedArray) for column in columns]) else numpy.empty
+        table = made(self.size, dtype=kinds)
+        for name, column in zip(self.layout.names, columns):
+            table[name] = column
+        return table
 
     def to_pydict(self):
         """Return the columns as lists of Python values, by name."""
@@ -469,17 +758,27 @@ cdef class EventBatch:
         self.describe(&export)
         return export_schema(&export), export_array(&export)
 
+    def __arrow_c_stream__(self, requested_schema=None):
+        """Return the columns as a stream of one Arrow struct array. ``requested_schema`` is ignored.
+
+        Raises:
+            TypeError: there is a column of objects.
+        """
+        cdef ExportC export
+        self.describe(&export)
+        return export_stream(&export)
+
     def __copy__(self):
         return self
 
     def __reduce__(self):
         times = typed_array("q", self.bytes_of(self.ts, sizeof(int64_t)))
-        return restore_batch, (self.layout, times, tuple([self.packed(i) for i in range(self.layout.width)]))
+        return restore_batch, (self.layout, times, tuple([self.encoded(i) for i in range(self.layout.width)]))
 
     cdef bytes bytes_of(self, const void* values, Py_ssize_t width):
         return b"" if self.size == 0 else (<const char*> values)[:self.size * width]
 
-    cdef tuple packed(self, int position):
+    cdef tuple encoded(self, int position):
         """Return a column as :func:`restore_batch` takes it. Typed arrays pickle alike on every machine."""
         cdef int code = self.layout.codes[position]
         self.clear_nulls(position)

@@ -15,6 +15,7 @@ from siddhi._core.columnar.text cimport decode_dictionary, decode_text
 from siddhi._core.record.event cimport (
     BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
 )
+from siddhi._core.record.event import TYPE_NAMES
 from siddhi.errors import shown
 
 cdef extern from "Python.h":
@@ -28,8 +29,6 @@ ctypedef fused checked_t:
     uint32_t
     uint64_t
 
-cdef dict TYPE_NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", BOOL: "bool",
-                        OBJECT: "object"}
 cdef int64_t LONG_MAX = 0x7fffffffffffffff
 
 

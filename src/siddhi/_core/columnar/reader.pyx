@@ -8,8 +8,8 @@ from libc.string cimport memset
 import difflib
 
 from siddhi._core.columnar.block cimport (
-    KIND_BITS, KIND_F32, KIND_F64, KIND_I16, KIND_I32, KIND_I64, KIND_I8, KIND_NULLS, KIND_U16, KIND_U32, KIND_U64,
-    KIND_U8, ColumnChunk, has_value, integer_at,
+    KIND_BITS, KIND_F32, KIND_F64, KIND_I16, KIND_I32, KIND_I64, KIND_I8, KIND_NULLS, KIND_OBJECTS, KIND_U16, KIND_U32,
+    KIND_U64, KIND_U8, ColumnChunk, chunk_of_objects, has_value, integer_at,
 )
 from siddhi._core.columnar.buffer cimport Memory, allocate
 from siddhi._core.columnar.convert cimport convert
@@ -19,6 +19,8 @@ from siddhi._core.record.event cimport (
     release,
 )
 from siddhi._core.record.instant cimport INT64_MAX, INT64_MIN, TimestampCheck, check_instant, is_instant, is_usual
+
+from siddhi._core.record.instant import times_as_ms
 
 cdef enum:
     BLOCK = 256
@@ -103,7 +105,7 @@ cpdef Columns read_columns(object data, Layout layout, object timestamp):
 
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, duckdb, ...), a pandas
-            DataFrame, a numpy structured array, or a mapping of names to arrays or lists.
+            DataFrame, a numpy structured array, a mapping of names to arrays or lists, or a list of rows.
         layout: names and types of the attributes.
         timestamp: None; the name of the column with the events' time; or that column itself. Integers are milliseconds
             since the epoch, dates and times of any unit and zone are converted.
@@ -112,6 +114,9 @@ cpdef Columns read_columns(object data, Layout layout, object timestamp):
         TypeError: ``data``, or a column of it, is of no known kind.
         ValueError: a column is missing, has a wrong type or length, or holds a value that does not fit its attribute.
     """
+    if type(data) is list or type(data) is tuple:
+        from siddhi._core.columnar.row_columns import columns_of_rows
+        data = columns_of_rows(data, layout.names, timestamp if isinstance(timestamp, str) else None)
     cdef ColumnSource source = open_source(data)
     cdef Columns columns = Columns.__new__(Columns)
     cdef Py_ssize_t length = source.length
@@ -171,6 +176,7 @@ cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object tim
         chunks = source.chunks(name)
     else:
         chunks = chunks_of(timestamp, name)
+    chunks = [with_ms(chunk) for chunk in chunks]
     reader = open_reader(chunks, Layout((name,), (LONG,)), 0, name)
     if 0 <= length != reader.length:
         raise ValueError(f"there are {reader.length} timestamps for {length} rows")
@@ -193,6 +199,15 @@ cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object tim
     columns.timestamps = <const int64_t*> memory.data
     columns.owner = memory
     return check_timestamps(columns, name, length)
+
+
+cdef ColumnChunk with_ms(ColumnChunk chunk):
+    """Return a chunk of times whose Python objects are ms."""
+    if chunk.kind != KIND_OBJECTS:
+        return chunk
+    values = chunk.owner[1]
+    converted = times_as_ms(values, "timestamp")
+    return chunk if converted is values else chunk_of_objects(converted, chunk.type_name)
 
 
 cdef Py_ssize_t check_timestamps(Columns columns, str name, Py_ssize_t length) except -1:

@@ -19,6 +19,9 @@ cdef dict NUMPY_KINDS = {
     "u4": KIND_U32, "u8": KIND_U64, "f4": KIND_F32, "f8": KIND_F64,
 }
 cdef tuple NO_COLUMNS = (str, bytes, bytearray, Mapping)      # refused although they have a length and can be iterated
+cdef enum:
+    TABLE_ROWS = 65536      # of what is read bit by bit
+
 cdef dict NUMPY_UNITS = {"s": SECONDS, "ms": MILLISECONDS, "us": MICROSECONDS, "ns": NANOSECONDS}
 
 
@@ -43,8 +46,6 @@ cdef class ArrowSource(ColumnSource):
 cdef class KeyedSource(ColumnSource):
     """A table that returns a column for ``columns[name]``."""
 
-    cdef object columns
-
     cdef list chunks(self, str name):
         if self.names.count(name) > 1:
             raise ValueError(f"the data has {self.names.count(name)} columns named '{name}'")
@@ -52,14 +53,17 @@ cdef class KeyedSource(ColumnSource):
 
 
 cdef ColumnSource open_source(object data):
-    """Return the columns of a table.
+    """Return the columns of a table; of a source, itself, so that what can be read once is opened once.
 
     Raises:
         TypeError: not a table of a known kind.
         ValueError: an Arrow producer failed.
     """
     cdef ArrowSource arrow
-    cdef KeyedSource keyed = KeyedSource.__new__(KeyedSource)
+    cdef KeyedSource keyed
+    if isinstance(data, ColumnSource):
+        return data
+    keyed = KeyedSource.__new__(KeyedSource)
     numpy = sys.modules.get("numpy")
     pandas = sys.modules.get("pandas")
     keyed.columns = data
@@ -94,7 +98,58 @@ cdef ColumnSource open_source(object data):
     if callable(getattr(data, "collect", None)):
         raise TypeError(f"a table is needed, not {type(data).__name__}, which has not been computed: send its .collect()")
     raise TypeError(f"a table is needed, not {type(data).__name__}: a data frame, anything that exports Arrow, a numpy "
-                    "structured array, or a mapping of names to arrays")
+                    "structured array, a mapping of names to arrays, or a list of rows")
+
+
+def tables_of(data, names=None):
+    """Return an iterator over the tables of what is read bit by bit; None: *data* is read at once.
+
+    That is a polars LazyFrame, a duckdb relation, and a RecordBatchReader, dataset or scanner of pyarrow. One table of some
+    10,000 rows is in memory at a time, as far as the library can compute the data so.
+
+    Args:
+        data: any object.
+        names: columns that are needed, where it is cheaper not to compute the others; those that do not exist are ignored.
+    """
+    polars = sys.modules.get("polars")
+    pyarrow = sys.modules.get("pyarrow")
+    if is_a(data, polars, "LazyFrame"):
+        return lazy_tables(data, names)
+    if is_a(data, pyarrow, "RecordBatchReader"):
+        return iter(data)
+    dataset = sys.modules.get("pyarrow.dataset")
+    if is_a(data, dataset, "Dataset"):
+        there = data.schema.names
+        return iter(data.to_batches(columns=None if names is None else [name for name in there if name in names]))
+    if is_a(data, dataset, "Scanner"):
+        return iter(data.to_batches())
+    if is_a(data, sys.modules.get("duckdb"), "DuckDBPyRelation"):
+        return relation_tables(data)
+    return None
+
+
+def lazy_tables(frame, names):
+    """Yield the tables of a polars LazyFrame."""
+    if names is not None:
+        frame = frame.select([name for name in frame.collect_schema().names() if name in names])
+    if hasattr(frame, "collect_batches"):
+        yield from frame.collect_batches(chunk_size=TABLE_ROWS, maintain_order=True, lazy=True)
+    else:       # polars before 1.34
+        yield from frame.collect().iter_slices(TABLE_ROWS)
+
+
+def relation_tables(relation):
+    """Yield the tables of a duckdb relation.
+
+    Raises:
+        TypeError: pyarrow, which duckdb needs, is not installed.
+    """
+    try:
+        reader = (relation.to_arrow_reader(TABLE_ROWS) if hasattr(relation, "to_arrow_reader")
+                  else relation.fetch_arrow_reader(TABLE_ROWS))
+    except ImportError as error:
+        raise TypeError("a duckdb relation is read with pyarrow: pip install 'siddhi[arrow]'") from error
+    yield from reader
 
 
 cdef bint is_a(object value, object module, str name) except -1:

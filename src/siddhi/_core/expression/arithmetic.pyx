@@ -163,8 +163,7 @@ NAMES = {INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double"}
 KINDS = ("", "var, const", "var, var")
 
 
-cdef bint can_map(Executor executor):
-    """Return whether both operands can be evaluated by block, as the operation then can."""
+cdef bint can_map(Executor executor) except -1:
     cdef Executor operand
     for operand in executor.children:
         if operand.c.map is NULL or operand.map_depth >= MOST_MAP_DEPTH:

@@ -6,8 +6,9 @@ Null stays null, but a bool is never null. A text that holds no number of the wa
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from siddhi._core.expression.arithmetic import make_widen
-from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn, evaluate_condition, new_executor
-from siddhi._core.expression.object_executor cimport lend, new_object_executor
+from siddhi._core.expression.executor cimport (
+    ExecC, Executor, eval_fn, evaluate_condition, keep_object, new_executor, new_object_executor,
+)
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, EventC
 from siddhi._core.record.frame cimport FALSE, NULL_VALUE, TRUE, VALUE, FrameC
 from siddhi._core.record.java cimport (
@@ -150,28 +151,28 @@ cdef int text_from_int(const ExecC* x, EventC* e, FrameC* f, void** out) except 
     cdef int32_t value
     if x.left.fn(x.left, e, f, &value) == NULL_VALUE:
         return NULL_VALUE
-    return lend(x, str(value), out)
+    return keep_object(x, str(value), out)
 
 
 cdef int text_from_long(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
     cdef int64_t value
     if x.left.fn(x.left, e, f, &value) == NULL_VALUE:
         return NULL_VALUE
-    return lend(x, str(value), out)
+    return keep_object(x, str(value), out)
 
 
 cdef int text_from_float(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
     cdef float value
     if x.left.fn(x.left, e, f, &value) == NULL_VALUE:
         return NULL_VALUE
-    return lend(x, text_of_float(value), out)
+    return keep_object(x, text_of_float(value), out)
 
 
 cdef int text_from_double(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
     cdef double value
     if x.left.fn(x.left, e, f, &value) == NULL_VALUE:
         return NULL_VALUE
-    return lend(x, text_of_double(value), out)
+    return keep_object(x, text_of_double(value), out)
 
 
 cdef str TRUE_TEXT = "true"
@@ -190,7 +191,7 @@ cdef int text_from_object(const ExecC* x, EventC* e, FrameC* f, void** out) exce
     cdef void* value
     if x.left.fn(x.left, e, f, &value) == NULL_VALUE:
         return NULL_VALUE
-    return lend(x, text_of_object(<object> value), out)
+    return keep_object(x, text_of_object(<object> value), out)
 
 
 # --- selection of the function, once when the app is built

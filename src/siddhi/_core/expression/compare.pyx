@@ -7,8 +7,9 @@ the comparisons.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from siddhi._core.expression.executor cimport CONSTANT, VARIABLE, ExecC, Executor, eval_fn, new_executor
+from siddhi._core.expression.parameter cimport PARAMETER, ParameterExecutor
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, STRING, CellC, EventC
-from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC
+from siddhi._core.record.frame cimport FALSE, NULL_VALUE, TRUE, FrameC
 
 cdef extern from "siddhi/text.h":
     bint siddhi_same_text(void* a, void* b) noexcept
@@ -349,15 +350,23 @@ NAMES = {INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", STRING: "st
 KINDS = ("", "var, const", "var, var")
 
 
+cdef int always(const ExecC* x, EventC* e, FrameC* f, void* unused) noexcept:
+    return TRUE
+
+
+cdef int never(const ExecC* x, EventC* e, FrameC* f, void* unused) noexcept:
+    return FALSE
+
+
 def make_comparison(str symbol not None, Executor left not None, Executor right not None):
     """Return an executor of ``left symbol right``; both have one type: numeric, or string or bool (== and != only)."""
     cdef eval_fn fn
     cdef int type = left.type
     cdef int kind = 0
-    if left.kind == CONSTANT and right.kind == VARIABLE:
+    if (left.kind == CONSTANT or left.kind == PARAMETER) and right.kind == VARIABLE:
         left, right, symbol = right, left, MIRROR[symbol]
     number, name = OPERATORS[symbol]
-    if left.kind == VARIABLE and right.kind == CONSTANT:
+    if left.kind == VARIABLE and (right.kind == CONSTANT or right.kind == PARAMETER):
         kind = 1
     elif left.kind == VARIABLE and right.kind == VARIABLE:
         kind = 2
@@ -373,6 +382,9 @@ def make_comparison(str symbol not None, Executor left not None, Executor right 
     executor.c.cell, executor.c.word, executor.c.bit = left.c.cell, left.c.word, left.c.bit
     executor.c.cell2, executor.c.word2, executor.c.bit2 = right.c.cell, right.c.word, right.c.bit
     executor.c.value = right.c.value
-    if kind == 1:
+    if kind == 1 and right.kind == PARAMETER:
+        # No block function: its callers may keep a pointer to it, which a null would make wrong.
+        (<ParameterExecutor> right).add_copy(executor, <eval_fn> always if symbol == "!=" else <eval_fn> never)
+    elif kind == 1:
         executor.c.select = choose_select(number, type)
     return executor

@@ -10,7 +10,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
 from siddhi._core.record.event cimport CellC, EventC, Layout
-from siddhi._core.record.frame cimport FALSE, NULL_VALUE, FrameC
+from siddhi._core.record.frame cimport FALSE, NULL_VALUE, VALUE, FrameC
 
 cdef struct ExecC
 ctypedef int (*eval_fn)(const ExecC* x, EventC* e, FrameC* f, void* out) except -1
@@ -73,3 +73,28 @@ cdef enum:
 cdef map_fn choose_operand(int type, bint is_constant) noexcept  # a constant or variable; NULL for other types than numbers
 cdef map_fn choose_arithmetic(int operator, int type) noexcept       # + - * / % by index
 cdef map_fn choose_widened(int source, int target) noexcept          # a number in a wider type
+
+# --- Executors that create Python objects.
+#
+# Ownership: an executor of type string or object writes a BORROWED pointer to `out`. It is valid until the same
+# executor is evaluated again or the event it was read from is released. A caller that keeps it longer (a record, a
+# selector, an aggregator) must take a reference.
+#
+# Variables and constants return the object of their cell. An executor that creates an object keeps it in `created`
+# until the next evaluation. Hence an ObjectExecutor must have one parent: if two operands shared it, the first result
+# would be freed when the second is created.
+
+cdef class ObjectExecutor(Executor):
+    cdef object created             # the last one: alive until the next evaluation
+    cdef int prepare(self, eval_fn fn, int type, tuple children, str description) except -1
+
+cdef ObjectExecutor new_object_executor(eval_fn fn, int type, tuple children, str description)
+
+cdef inline int keep_object(const ExecC* x, object value, void** out) except -1:
+    """Keep a new object in the executor and write the borrowed pointer."""
+    cdef ObjectExecutor executor = <ObjectExecutor> x.data
+    # The previous object is released last: its destructor may run Python code.
+    cdef object _previous = executor.created
+    executor.created = value
+    out[0] = <void*> value
+    return VALUE

@@ -2,7 +2,6 @@ from typing import Any, Final
 
 from siddhi._core.record.event import Layout
 
-TYPE_NAMES: Final[tuple[str, ...]]
 EVENT: Final[str]
 OUTPUT: Final[str]
 ROW: Final[str]

@@ -7,11 +7,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
 from siddhi._core.expression.kernels cimport add, divide, multiply, num, remainder, subtract
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, EventC
+from siddhi._core.record.event import TYPE_NAMES
 from siddhi._core.record.frame cimport MAX_BLOCK, VALUE, box, unbox
 
 MOST_REPORTED = 2000  # characters of a description: it contains those of its operands, which adds up in long chains
-
-TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
 cdef class Executor:
@@ -50,6 +49,26 @@ cdef Executor new_executor(eval_fn fn, int type, tuple children, str description
     executor.kind = COMPUTED
     executor.description = description if len(description) <= MOST_REPORTED else description[:MOST_REPORTED] + "..."
     executor.adopt(children)
+    return executor
+
+
+cdef class ObjectExecutor(Executor):
+    """An executor that owns the object it created last."""
+
+    cdef int prepare(self, eval_fn fn, int type, tuple children, str description) except -1:
+        """Initialize the executor, as new_executor does for other executors."""
+        self.c.fn = fn
+        self.c.data = <void*> self
+        self.type = type
+        self.kind = COMPUTED
+        self.description = description
+        self.adopt(children)
+        return 0
+
+
+cdef ObjectExecutor new_object_executor(eval_fn fn, int type, tuple children, str description):
+    cdef ObjectExecutor executor = ObjectExecutor.__new__(ObjectExecutor)
+    executor.prepare(fn, type, children, description)
     return executor
 
 

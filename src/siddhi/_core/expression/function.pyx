@@ -16,9 +16,10 @@ from hashlib import shake_256
 from numbers import Integral, Real
 
 from siddhi._core.expression.cast import make_convert
-from siddhi._core.expression.executor cimport COMPUTED, ExecC, Executor, eval_fn, evaluate_condition, new_executor
+from siddhi._core.expression.executor cimport (
+    COMPUTED, ExecC, Executor, eval_fn, evaluate_condition, keep_object, new_executor, new_object_executor,
+)
 from siddhi._core.expression.executor import make_event_timestamp
-from siddhi._core.expression.object_executor cimport lend, new_object_executor
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC
 from siddhi._core.record.frame cimport FALSE, NULL_VALUE, TRUE, VALUE, FrameC, box, now_ms
 from siddhi._core.record.java cimport parse_double, parse_float, parse_int, parse_long
@@ -284,6 +285,12 @@ cdef int condition(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1
     return evaluate_condition(x.left, e, f)
 
 
+cdef class NumberOfText(Executor):
+    """The number in a text."""
+
+    cdef str call                  # for messages
+
+
 cdef int number_of_text(const ExecC* x, EventC* e, FrameC* f, cast_t* out) except -1:
     cdef void* value
     cdef bint found
@@ -298,8 +305,25 @@ cdef int number_of_text(const ExecC* x, EventC* e, FrameC* f, cast_t* out) excep
     else:
         found = parse_double(<str> value, out)
     if not found:
-        raise ValueError(f"cast(..., '{NAMES[x.slot]}') got {shown(<object> value)}, which is not of type {NAMES[x.slot]}")
+        raise ValueError(
+            f"{(<NumberOfText> x.data).call} got {shown(<object> value)}, which is not of type {NAMES[x.slot]}")
     return VALUE
+
+
+cdef Executor make_number_of_text(Executor operand, int type, str call, str description):
+    cdef NumberOfText executor = NumberOfText.__new__(NumberOfText)
+    executor.c.fn = (<eval_fn> number_of_text[int32_t] if type == INT else
+                     <eval_fn> number_of_text[int64_t] if type == LONG else
+                     <eval_fn> number_of_text[float] if type == FLOAT else
+                     <eval_fn> number_of_text[double])
+    executor.c.slot = type
+    executor.c.data = <void*> executor
+    executor.type = type
+    executor.kind = COMPUTED
+    executor.call = call
+    executor.description = description
+    executor.adopt((operand,))
+    return executor
 
 
 def make_cast(Executor operand not None, int type):
@@ -326,10 +350,8 @@ def make_cast(Executor operand not None, int type):
     elif type == OBJECT:
         raise TypeError(f"cast() can't make an object of a {NAMES[source]}")
     elif source == STRING and type != BOOL:
-        fn = (<eval_fn> number_of_text[int32_t] if type == INT else
-              <eval_fn> number_of_text[int64_t] if type == LONG else
-              <eval_fn> number_of_text[float] if type == FLOAT else
-              <eval_fn> number_of_text[double])
+        return make_number_of_text(
+            operand, type, f"cast(..., '{NAMES[type]}')", f"cast({operand.description}, {NAMES[type]})")
     else:
         return make_convert(operand, type)
     cdef Executor executor = new_executor(fn, type, (operand,), f"cast({operand.description}, {NAMES[type]})")
@@ -356,7 +378,7 @@ cdef int new_set(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
     # Python finds a NaN in a set only by identity.
     if element != element:
         element = SINGLE_NAN
-    return lend(x, {element}, out)
+    return keep_object(x, {element}, out)
 
 
 def make_create_set(Executor operand not None):
@@ -445,7 +467,7 @@ cdef int random_uuid(const ExecC* x, EventC* e, FrameC* f, void** out) except -1
         text[at] = HEX[octets[i] >> 4]
         text[at + 1] = HEX[octets[i] & 15]
         at += 2
-    return lend(x, PyUnicode_FromStringAndSize(text, 36), out)
+    return keep_object(x, PyUnicode_FromStringAndSize(text, 36), out)
 
 
 def make_uuid():

@@ -1,7 +1,7 @@
 """Functions written in Python: extensions and scripts.
 
 Arguments are boxed, the function is called, its result is checked against the declared type. The result of a string or
-object function is owned by the executor (see object_executor.pxd).
+object function is owned by the executor (see executor.pxd).
 """
 
 from cpython.float cimport PyFloat_AsDouble
@@ -12,10 +12,10 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int32_t, in
 
 import operator
 
-from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn
-from siddhi._core.expression.object_executor cimport ObjectExecutor, lend
+from siddhi._core.expression.executor cimport ExecC, Executor, ObjectExecutor, eval_fn, keep_object
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC
 from siddhi._core.record.frame cimport FALSE, NULL_VALUE, TRUE, VALUE, FrameC, box
+from siddhi._core.runtime.sampler cimport Sampler, SpanC, profiling, sampler_here
 from siddhi.errors import shown
 
 cdef extern from "Python.h":
@@ -43,9 +43,23 @@ cdef class PythonFunction(ObjectExecutor):
             Py_INCREF(boxed)
             PyTuple_SET_ITEM(arguments, i, boxed)
         try:
+            if profiling.sampler is not NULL:
+                return self.call_sampled(arguments)
             return PyObject_Call(self.function, arguments, NULL)
         except Exception as error:
             raise RuntimeError(f"function '{self.name}' failed: {type(error).__name__}: {error}") from error
+
+    cdef object call_sampled(self, tuple arguments):
+        """Call the function and measure it where the unit is sampled."""
+        cdef Sampler sampler = sampler_here()
+        cdef SpanC span
+        if sampler is None:
+            return PyObject_Call(self.function, arguments, NULL)
+        sampler.open_span(sampler.meter_of(self, "function", self.name), &span)
+        try:
+            return PyObject_Call(self.function, arguments, NULL)
+        finally:
+            sampler.close_span(&span)
 
     cdef int refuse(self, object value, str why) except -1:
         raise TypeError(f"function '{self.name}' returned {shown(value)}, {why} {NAMES[self.type]}")
@@ -79,6 +93,8 @@ cdef class PythonFunction(ObjectExecutor):
 cdef int call_for_condition(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
     cdef PythonFunction function = <PythonFunction> x.data
     value = function.call(e, f)
+    if value is None and x.slot:
+        return NULL_VALUE
     if value is None or value is False:
         return FALSE
     # numpy's bool is not a bool; it is recognised by name.
@@ -136,7 +152,7 @@ cdef int call_for_text(const ExecC* x, EventC* e, FrameC* f, void** out) except 
         return NULL_VALUE
     if not isinstance(value, str):
         function.refuse(value, "expected")
-    return lend(x, value, out)
+    return keep_object(x, value, out)
 
 
 cdef int call_for_object(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
@@ -144,7 +160,7 @@ cdef int call_for_object(const ExecC* x, EventC* e, FrameC* f, void** out) excep
     value = function.call(e, f)
     if value is None:
         return NULL_VALUE
-    return lend(x, value, out)
+    return keep_object(x, value, out)
 
 
 cdef enum:
@@ -160,7 +176,7 @@ FUNCTIONS[<int> BOOL] = <eval_fn> call_for_condition
 FUNCTIONS[<int> OBJECT] = <eval_fn> call_for_object
 
 
-def make_python_function(callable not None, tuple arguments not None, int type, str name not None):
+def make_python_function(callable not None, tuple arguments not None, int type, str name not None, bint nullable=False):
     """Return an executor that calls a Python function with one Python value (None for null) per argument.
 
     The function must return a value of the declared type, or None for null (for a bool: false). Evaluation raises
@@ -171,10 +187,12 @@ def make_python_function(callable not None, tuple arguments not None, int type, 
         arguments: executors.
         type: TypeCode of the result.
         name: name of the function, for messages.
+        nullable: whether None is null for a bool, too.
     """
     cdef PythonFunction executor = PythonFunction.__new__(PythonFunction)
     executor.function = callable
     executor.name = name
     operands = ", ".join([(<Executor?> each).description for each in arguments])
     executor.prepare(FUNCTIONS[type], type, arguments, f"python {name}({operands})")
+    executor.c.slot = nullable
     return executor

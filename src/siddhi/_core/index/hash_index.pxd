@@ -89,7 +89,7 @@ cdef class KeyMap:
     cdef uint8_t* live               # [capacity] whether the id has a key
     cdef uint64_t* table             # [mask + 1] open addressing: upper half of the hash and key id, or FREE
     cdef uint64_t mask
-    cdef readonly Py_ssize_t size    # keys held
+    cdef readonly Py_ssize_t size    # number of keys
     cdef Py_ssize_t capacity         # ids allocated
     cdef uint32_t used               # ids given out since the last clear
     cdef uint32_t free_id            # first of the ids to reuse, NO_ID: none

@@ -12,8 +12,8 @@ cdef enum:
 cdef Py_hash_t object_hash(object value) except? -1:
     """Hash equal lists, dicts, sets and bytearrays equally; hash other unhashable values by identity.
 
-    Without a hash of its key an event would fail when it arrives and, if a window held it nevertheless, fail another
-    event when it expires.
+    Without a hash of its key an event would fail when it arrives and, if a window buffered it nevertheless, fail
+    another event when it expires.
     """
     try:
         return PyObject_Hash(value)

@@ -22,8 +22,8 @@ cdef class SelfJoinEntry(Receiver):
         output: output of the query.
     """
 
-    cdef QueryEntry left
-    cdef QueryEntry right
+    cdef readonly QueryEntry left
+    cdef readonly QueryEntry right
     cdef QueryOutput output
     cdef BufferedOutputC spare         # keeps its memory between two chunks
 

@@ -428,6 +428,10 @@ cdef class Pattern(Processor):
     cdef bint busy
     cdef int64_t now  # ms; of the current event or timer
     cdef bint rearms  # sequence without `every` that begins anew while no absence waits in its second state
+    cdef list sleepers                   # of its entries; None: its entries are not filed
+    cdef bint awake                      # they are awake
+    cdef void rouse(self) noexcept
+    cdef void doze(self, bint slept) noexcept
     cdef bint keeps   # sequence whose leading group waits for a time: its partial match stays
 
     cdef int take_one(self, int stream, EventC* event) except -1
@@ -472,3 +476,4 @@ cdef class PatternEntry(Receiver):
     cdef FaultSink source
     cdef PatternIndex index        # index of the first state that receives its events, or None
     cdef uint64_t read_mask
+    cdef int receive_each(self, EventC** events, Py_ssize_t n) except -1

@@ -111,4 +111,13 @@ class State:
 
 @final
 class PatternEntry(Receiver):
-    def __init__(self, pattern: Pattern, stream: int, source: FaultSink, reads: int) -> None: ...
+    def move(self, source: FaultSink) -> None: ...
+    def __init__(
+        self,
+        pattern: Pattern,
+        stream: int,
+        source: FaultSink,
+        reads: int,
+        filing: tuple[tuple[int, bool | int | str | None, int, bool, int | float, int | float], ...] | None = None,
+        sleeps: bool = False,
+    ) -> None: ...

@@ -5,8 +5,9 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn
-from siddhi._core.expression.object_executor cimport ObjectExecutor, lend, new_object_executor
+from siddhi._core.expression.executor cimport (
+    ExecC, Executor, ObjectExecutor, eval_fn, keep_object, new_object_executor,
+)
 from siddhi._core.index.hash_index cimport canonical, mix, text_hash
 from siddhi._core.record.arena cimport allocate_arena, allocate_zeroed_arena, free_arena, next_arena_size
 from siddhi._core.record.event cimport (
@@ -18,7 +19,7 @@ from siddhi._core.record.instant cimport later
 from siddhi._core.record.prefetch cimport PREFETCH_MIN_SIZE, prefetch_line
 from siddhi._core.runtime.context cimport AppContext, FaultSink, fault_alone, left_out, next_tick_of
 from siddhi._core.runtime.key_limit cimport DROP_OLDEST, KeyLimit
-from siddhi._core.runtime.operator cimport BlockTraits
+from siddhi._core.runtime.operator cimport BlockTraits, Sleeper
 
 include "matches.pxi"
 include "index.pxi"
@@ -611,7 +612,37 @@ cdef class Pattern(Processor):
             self.frame.partition = before
             for partition in missing:
                 self.begin_anew(partition)
+            self.doze(False)
         return 0
+
+    # --- sleep: where every partial match begins with an event of the first state, a pattern without any is asleep
+
+    cdef void rouse(self) noexcept:
+        """Let the entries get every event."""
+        cdef Py_ssize_t i
+        if not self.awake:
+            self.awake = True
+            for i in range(len(self.sleepers)):
+                (<Sleeper> self.sleepers[i]).set(True)
+
+    cdef void doze(self, bint slept) noexcept:
+        """Let the entries sleep if no partial match waits. ``slept``: they did before the present event."""
+        cdef Py_ssize_t i
+        cdef Sleeper sleeper
+        if self.sleepers is None or not (self.awake or self.matches.partials.alive):
+            return
+        if self.matches.partials.alive:
+            self.rouse()
+            if not slept:
+                return
+            for i in range(len(self.sleepers)):
+                sleeper = self.sleepers[i]
+                if sleeper.index is not None:
+                    sleeper.index.wakes += 1
+            return
+        self.awake = False
+        for i in range(len(self.sleepers)):
+            (<Sleeper> self.sleepers[i]).set(False)
 
 
 ctypedef int (*take_fn)(Pattern pattern, RunC* run, StreamC* stream, EventC* event) noexcept

@@ -75,7 +75,7 @@ cdef class Matches:
 
     @property
     def alive_events(self):
-        """Number of events held; a shared event counts once."""
+        """Number of buffered events; a shared event counts once."""
         return sum([pool.alive for pool in self.pools])
 
     @property

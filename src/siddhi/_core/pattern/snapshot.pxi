@@ -36,7 +36,7 @@ cdef int write_run(Pattern pattern, RunC* run, SnapshotWriter writer) except -1:
         number_partials(&run.pending[i], partials, events, pattern.matches)
     writer.put_bool(run.begun)
     writer.put_bool(run.renew)
-    writer.put_i64(run.deadline)
+    writer.put_due(run.deadline)
     for i in range(pattern.matches.n_slots):
         write_slot_events(<Numbers> events[i], <EventPool> pattern.matches.slot_pools[i], writer)
     writer.put_u32(<uint32_t> len(partials.addresses))
@@ -61,8 +61,8 @@ cdef int write_starts(StartsC* starts, Numbers partials, SnapshotWriter writer) 
     while partial is not NULL:
         if <size_t> partial in partials.number:
             writer.put_u32(partials.of(partial))
-            writer.put_i64(partial.start)
-            writer.put_i64(partial.latest)
+            writer.put_time(partial.start)
+            writer.put_time(partial.latest)
         partial = partial.newer
     return 0
 
@@ -105,7 +105,7 @@ cdef int write_partial(const PartialC* partial, list events, Matches matches, Sn
     cdef CollectedC* collected
     cdef int slot
     cdef uint32_t k
-    writer.put_i64(partial.timestamp)
+    writer.put_due(partial.timestamp)
     writer.put_i64(partial.last_state)
     writer.put_i64(partial.unarmed)
     for slot in range(matches.n_slots):
@@ -133,7 +133,7 @@ cdef int write_list(State state, MatchListC* match_list, Numbers partials, Snaps
         writer.put_bool(entry.broken)
         if state.waits:
             for k in range(state.n_operands):
-                writer.put_i64(entry.due[k])
+                writer.put_due(entry.due[k])
         entry = entry.next
     return 0
 

@@ -65,7 +65,7 @@ cdef int collected_values(const ExecC* x, EventC* e, FrameC* f, void** out) exce
     if collected is not NULL:
         for i in range(collected.size):
             values.append(cell_to_python(collected.events[i], x.word, x.bit, x.cell, <int> x.value.i))
-    return lend(x, values, out)
+    return keep_object(x, values, out)
 
 
 def make_collected(Layout layout not None, int position, int slot):

@@ -16,6 +16,7 @@ cdef class ProcessorContext:
     cdef uint32_t partition
     cdef readonly tuple arguments
     cdef readonly tuple attributes
+    cdef readonly tuple argument_names
     cdef set pending               # due times of the pending timers
     cdef bint dropped              # the key was removed
     cdef bint firing               # on_timer(fired) is running
@@ -35,6 +36,7 @@ cdef class PythonStep:
     cdef str what                  # for messages
     cdef tuple arguments           # executors
     cdef tuple constants           # literal values, else None
+    cdef tuple argument_names      # names of the attributes that the arguments are, else None
     cdef int count                 # number of appended attributes
     cdef object reset              # represents RESET in an answer; None: nothing does
     cdef object failed(self, str method, object error)
@@ -46,7 +48,7 @@ cdef class PythonStep:
     cdef bint end_chunk(self, PythonKey key, Processor next) except -1
     cdef Event show(self, EventC* event)
     cdef EventC* record(self, Event event) except NULL
-    cdef bint emit_answer(self, list answer, EventC* lent, Event seen, Processor next) except -1
+    cdef bint emit_answer(self, list answer, EventC* borrowed, Event seen, Processor next) except -1
     cdef int show_content(self, PythonKey key) except -1
     cdef int write_key(self, PythonKey key, SnapshotWriter writer) except -1
     cdef int read_key(self, PythonKey key, SnapshotReader reader) except -1

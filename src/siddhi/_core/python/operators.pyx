@@ -11,13 +11,14 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t, uint32_t
 
-from siddhi._core.expression.executor cimport Executor, evaluate_to_python
+from siddhi._core.expression.executor cimport VARIABLE, Executor, evaluate_to_python
 from siddhi._core.record.event cimport CURRENT, EXPIRED, EventC, acquire, cell_from_python, event_to_tuple, release
 from siddhi._core.record.frame cimport now_ms
 from siddhi._core.record.user_event cimport read_timestamp
 from siddhi._core.runtime.lock cimport AppLock
 from siddhi._core.runtime.operator cimport BlockTraits, Processor, refuse_blocks
 from siddhi._core.runtime.ring cimport ring_clear, ring_push
+from siddhi._core.runtime.sampler cimport Sampler, SpanC, sampler_here
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.snapshot.python_state cimport living_state, plain_state
 from siddhi.errors import shown
@@ -29,6 +30,7 @@ cdef class ProcessorContext:
     Attributes:
         arguments: value of each literal argument, None for the others.
         attributes: names of the attributes of incoming events.
+        argument_names: the name of each argument that is one of these attributes, None for the others.
     """
 
     @property
@@ -67,6 +69,16 @@ cdef class PythonKey:
             ring_clear(&self.shown, self.pool)
 
 
+cdef str name_of(Executor argument, Layout layout):
+    """Return the name of the attribute that an argument is; None: it is an expression."""
+    cdef int i
+    if argument.kind == VARIABLE:
+        for i in range(layout.width):
+            if layout.words + i == argument.c.cell:
+                return layout.names[i]
+    return None
+
+
 cdef class PythonStep:
     """Calls the user's objects for a processor.
 
@@ -91,6 +103,7 @@ cdef class PythonStep:
         self.what = what
         self.arguments = arguments
         self.constants = constants
+        self.argument_names = tuple([name_of(argument, layout) for argument in arguments])
         self.count = count
         self.reset = reset
 
@@ -103,6 +116,7 @@ cdef class PythonStep:
         context.partition = partition
         context.arguments = self.constants
         context.attributes = self.layout.names
+        context.argument_names = self.argument_names
         context.pending = set()
         key.context = context
         key.pool = self.pool
@@ -125,8 +139,17 @@ cdef class PythonStep:
     cdef list answer(self, PythonKey key, str method, tuple arguments):
         """Return the complete output of a method; if the method fails, nothing is passed on."""
         cdef object one = self.instance_of(key)
+        cdef Sampler sampler = sampler_here()
+        cdef SpanC span
         try:
-            found = getattr(one, method)(*arguments)
+            if sampler is None:
+                found = getattr(one, method)(*arguments)
+            else:
+                sampler.open_span(sampler.meter_of(self, "function", self.what), &span)
+                try:
+                    found = getattr(one, method)(*arguments)
+                finally:
+                    sampler.close_span(&span)
             if found is None:
                 return []
             if type(found) is Event or found is self.reset:
@@ -195,15 +218,15 @@ cdef class PythonStep:
         record.type = EXPIRED if event.is_expired else CURRENT
         return record
 
-    cdef bint emit_answer(self, list answer, EventC* lent, Event seen, Processor next) except -1:
+    cdef bint emit_answer(self, list answer, EventC* borrowed, Event seen, Processor next) except -1:
         """Emit the answer of a method. All records are made first: an invalid item stops the whole answer."""
         cdef Py_ssize_t i, n = len(answer)
         cdef EventC** records
         cdef object item
         if n == 0:
             return False
-        if n == 1 and answer[0] is seen and self.count == 0 and lent is not NULL:
-            next.process(lent)             # the incoming event, unchanged
+        if n == 1 and answer[0] is seen and self.count == 0 and borrowed is not NULL:
+            next.process(borrowed)             # the incoming event, unchanged
             return True
         records = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
         if records is NULL:

@@ -8,6 +8,7 @@ from siddhi._core.record.event cimport EXPIRED, CellC, EventC, EventPool, cell_f
 from siddhi._core.record.frame cimport NULL_VALUE
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.runtime.sampler cimport Sampler, SpanC, profiling, sampler_here
 
 cdef double RADIANS = 0.017453292519943295
 
@@ -43,19 +44,38 @@ cdef class PythonStreamFunction(Processor):
 
     cdef int process(self, EventC* event) except -1:
         cdef Executor argument
-        cdef int i
         values = [evaluate_to_python(argument, event, &self.app.frame) for argument in self.arguments]
-        answer = self.function(*values)
-        if self.count:
-            if not isinstance(answer, (tuple, list)):
-                answer = (answer,)
-            if len(answer) != self.count:
-                raise ValueError(
-                    f"{self.function!r} appends {self.count} attributes, but returned {len(answer)} values")
-            for i in range(self.count):
-                clear_cell(event, self.pool, self.first + i)
-                cell_from_python(event, self.pool.layout, self.first + i, answer[i])
+        answer = self.function(*values) if profiling.sampler is NULL else call_sampled(self.function, values)
+        set_appended(event, self.pool, self.first, self.count, answer, self.function)
         return self.next.process(event)
+
+
+cdef object call_sampled(function, list values):
+    """Call a function and measure it where the unit is sampled."""
+    cdef Sampler sampler = sampler_here()
+    cdef SpanC span
+    if sampler is None:
+        return function(*values)
+    sampler.open_span(sampler.meter_of(function, "function", getattr(function, "__name__", repr(function))), &span)
+    try:
+        return function(*values)
+    finally:
+        sampler.close_span(&span)
+
+
+cdef int set_appended(EventC* event, EventPool pool, int first, int count, object answer, object function) except -1:
+    """Set the appended attributes of a record to what a function returned: a sequence, or a single value."""
+    cdef int i
+    if count == 0:
+        return 0
+    if not isinstance(answer, (tuple, list)):
+        answer = (answer,)
+    if len(answer) != count:
+        raise ValueError(f"{function!r} appends {count} attributes, but returned {len(answer)} values")
+    for i in range(count):
+        clear_cell(event, pool, first + i)
+        cell_from_python(event, pool.layout, first + i, answer[i])
+    return 0
 
 
 cdef int clear_cell(EventC* event, EventPool pool, int position) except -1:

@@ -61,4 +61,4 @@ cdef int write_row(const ColumnC* columns, int n, EventC* event, FrameC* frame, 
 cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int code,
                       void* data, uint8_t* valid, Py_ssize_t row) noexcept
 # Copy a plain attribute into output records. References to objects are borrowed from the events.
-cdef void lend_column(const ColumnC* column, EventC** events, Py_ssize_t n, EventC** out) noexcept
+cdef void borrow_column(const ColumnC* column, EventC** events, Py_ssize_t n, EventC** out) noexcept

@@ -201,7 +201,7 @@ cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int 
                 Py_INCREF(<object> <PyObject*> value)
 
 
-cdef void lend_column(const ColumnC* column, EventC** events, Py_ssize_t n, EventC** out) noexcept:
+cdef void borrow_column(const ColumnC* column, EventC** events, Py_ssize_t n, EventC** out) noexcept:
     cdef Py_ssize_t j
     cdef int source = column.source_cell, word = column.source_word, cell = column.cell
     cdef uint64_t nulls = 0

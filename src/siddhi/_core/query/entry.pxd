@@ -3,13 +3,13 @@
 
 from libc.stdint cimport int32_t, uint64_t
 
-from siddhi._core.expression.executor cimport ExecC
-from siddhi._core.query.key_limiter cimport KeyLimiter
+from siddhi._core.expression.executor cimport ExecC, Executor
 from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.record.frame cimport FrameC
 from siddhi._core.runtime.context cimport AppContext, FaultSink
+from siddhi._core.runtime.key_limit cimport Refusals
 from siddhi._core.runtime.operator cimport Processor, Receiver
 from siddhi._core.stream.junction cimport StreamJunction
 
@@ -48,9 +48,12 @@ cdef class QueryEntry(Receiver):
     cdef list insert_all(self, list passed)
     cdef FaultSink source          # the input stream
     cdef QueryOutput inserts       # the output if each event makes one row that a limit may refuse; else None
-    cdef KeyLimiter key_limiter    # limiter of the selection if it sees rows immediately; else None
+    cdef Refusals refusals         # of an operator with a limit that sees events immediately; else None
     cdef uint64_t read_mask
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1
+
+cdef class FilterProcessor(Processor):          # a filter after a window or a stream function
+    cdef Executor condition
 
 cdef class RecordCopyProcessor(Processor):      # the same copy after a stream function
     cdef RecordCopier copier

@@ -3,10 +3,10 @@ from collections.abc import Sequence
 from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
-from siddhi._core.query.key_limiter import KeyLimiter
 from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext, FaultSink
+from siddhi._core.runtime.key_limit import Refusals
 from siddhi._core.runtime.operator import Processor, Receiver
 
 class RecordCopier:
@@ -27,11 +27,15 @@ class QueryEntry(Receiver):
         next: Processor,
         source: FaultSink,
         reads: int,
-        equality_guard: tuple[int, bool | int | str] | None = None,
+        filing: tuple[tuple[int, bool | int | str | None, int, bool, int | float, int | float], ...] | None = None,
         forward: QueryOutput | None = None,
         inserts: QueryOutput | None = None,
     ) -> None: ...
-    def set_key_limiter(self, key_limiter: KeyLimiter) -> None: ...
+    def move(self, source: FaultSink) -> None: ...
+    def set_refusals(self, refusals: Refusals) -> None: ...
+
+class FilterProcessor(Processor):
+    def __init__(self, app: AppContext, condition: Executor) -> None: ...
 
 class RecordCopyProcessor(Processor):
     def __init__(self, app: AppContext, copier: RecordCopier) -> None: ...

@@ -4,7 +4,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
-from siddhi._core.expression.executor cimport ExecC, Executor
+from siddhi._core.expression.executor cimport ExecC, Executor, evaluate_condition
 from siddhi._core.record.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK, TRUE, FrameC
 from siddhi._core.runtime.context cimport fault_alone
@@ -153,7 +153,7 @@ cdef inline int admits(QueryEntry entry, EventC* event) noexcept:
     return TRUE
 
 
-cdef inline bint lends(QueryEntry entry, EventC* event) noexcept:
+cdef inline bint may_borrow(QueryEntry entry, EventC* event) noexcept:
     """Return whether the query forwards the event unchanged, so that its projection can be skipped."""
     return entry.forward is not None and entry.forward.plain and event.type == CURRENT
 
@@ -166,7 +166,7 @@ cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
     verdict = admits(entry, event)
     if verdict != TRUE:
         return verdict
-    if lends(entry, event):
+    if may_borrow(entry, event):
         return send_on(entry.onward, chunk)
     return entry_go_on(entry, chunk)
 
@@ -184,7 +184,7 @@ cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
             if app.depth > app.depth_limit:
                 junction.check_depth()
             verdict = admits(<QueryEntry> entry, event)
-            if verdict == TRUE and lends(<QueryEntry> entry, event):
+            if verdict == TRUE and may_borrow(<QueryEntry> entry, event):
                 sends += 1
                 junction = (<QueryEntry> entry).onward
                 continue
@@ -219,13 +219,13 @@ cdef class QueryEntry(Receiver):
         next: the first operator after the filters.
         source: junction of the stream; handles failures of single rows of a block.
         reads: bit mask of the attributes that are read; all ones for more than 64 attributes.
-        equality_guard: (position, value) if the filters begin with ``attribute == value``.
+        filing: entries of the predicate index of the stream, under which the filters are filed; None: not filed.
         forward: the output if ``next`` is a projection that passes the record on unchanged; else None.
         inserts: the output if ``next`` is a projection whose rows a limit may refuse; else None.
     """
 
     def __init__(self, AppContext app not None, tuple filters not None, RecordCopier copier, Processor next not None,
-                 FaultSink source not None, uint64_t reads, tuple equality_guard=None, QueryOutput forward=None,
+                 FaultSink source not None, uint64_t reads, tuple filing=None, QueryOutput forward=None,
                  QueryOutput inserts=None):
         cdef int i
         cdef Executor executor
@@ -249,14 +249,19 @@ cdef class QueryEntry(Receiver):
         self.on_chunk = <receive_fn> entry_receive
         self.source = source
         self.read_mask = reads
-        self.equality_guard = equality_guard
+        self.filing = filing
 
     def __dealloc__(self):
         PyMem_Free(self.conditions)
 
-    def set_key_limiter(self, KeyLimiter key_limiter not None):
-        """Set the limiter whose refusals are failures of single events."""
-        self.key_limiter = key_limiter
+    def move(self, FaultSink source not None):
+        """Receive from another stream with the same records, when the output has moved."""
+        self.source = source
+        self.onward = None if self.forward is None else self.forward.target
+
+    def set_refusals(self, Refusals refusals not None):
+        """Set the refusals of the operator whose limit refuses single events."""
+        self.refusals = refusals
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
         self.next.bind_blocks(traits)
@@ -349,8 +354,8 @@ cdef class QueryEntry(Receiver):
         cdef EventC* refused
         cdef bint any_passed = False
         cdef list failures = None, passed = None if self.inserts is None else []
-        if self.key_limiter is not None:
-            self.key_limiter.collects = True
+        if self.refusals is not None:
+            self.refusals.collects = True
         try:
             while event is not NULL:
                 if self.passes(event):
@@ -365,14 +370,14 @@ cdef class QueryEntry(Receiver):
                             self.next.process(record)
                         finally:
                             release(self.copier.pool, record)
-                    if self.key_limiter is not None and self.key_limiter.pending is not None:
+                    if self.refusals is not None and self.refusals.pending is not None:
                         failures = [] if failures is None else failures
-                        failures.append((<size_t> event, self.key_limiter.pending))
-                        self.key_limiter.pending = None
+                        failures.append((<size_t> event, self.refusals.pending))
+                        self.refusals.pending = None
                 event = event.next
         finally:
-            if self.key_limiter is not None:
-                self.key_limiter.collects = False
+            if self.refusals is not None:
+                self.refusals.collects = False
         if passed is not None:
             failures = self.insert_all(passed)
         elif any_passed:
@@ -396,6 +401,21 @@ cdef class QueryEntry(Receiver):
             inserts.expected = expected
             inserts.refused = before
         return [(passed[number], error) for number, error in refused]
+
+
+cdef class FilterProcessor(Processor):
+    """Filter after a window or a stream function. RESET always passes: a filter applies to events only."""
+
+    def __init__(self, AppContext app not None, Executor condition not None):
+        self.app = app
+        self.condition = condition
+
+    cdef int process(self, EventC* event) except -1:
+        self.app.frame.type = event.type
+        self.app.frame.group = self.app.frame.partition
+        if evaluate_condition(&self.condition.c, event, &self.app.frame) == TRUE:
+            return self.next.process(event)
+        return 0
 
 
 cdef class RecordCopyProcessor(Processor):

@@ -147,7 +147,7 @@ cdef class SlidingAggregate(Selector):
         return group_id
 
     cdef inline int64_t time_of(self, const EventC* event) except? -1:
-        """Return the time from which the event is held."""
+        """Return the time from which the event is buffered."""
         if self.kind != BY_ATTRIBUTE:
             return event.timestamp
         if event.body[self.word] & self.bit:

@@ -346,7 +346,7 @@ cdef class TumblingAggregate(Selector):
             writer.put_u32(i)
             writer.put_i64(batch.size)
             writer.put_bool(batch.started)
-            writer.put_i64(batch.boundary)
+            writer.put_due(batch.boundary)
             write_group_list(&batch.groups, writer)
             write_group_list(&batch.before, writer)
             memset(&rows, 0, sizeof(EventRingC))

@@ -4,7 +4,7 @@ from siddhi._core.aggregate.aggregator import Aggregator
 from siddhi._core.aggregate.group import GroupWatcher
 from siddhi._core.query.selector import Selector
 from siddhi._core.runtime.context import AppContext
-from siddhi._core.runtime.key_limit import KeyLimit
+from siddhi._core.runtime.key_limit import KeyLimit, Refusals
 
 @final
 class KeyLimiter(GroupWatcher):
@@ -15,9 +15,11 @@ class KeyLimiter(GroupWatcher):
     @property
     def values(self) -> KeyLimit: ...
     @property
+    def refusals(self) -> Refusals: ...
+    @property
     def holds(self) -> bool: ...
     @property
-    def held(self) -> int: ...
+    def live_keys(self) -> int: ...
     @property
     def most_values(self) -> int: ...
     def __init__(
@@ -31,5 +33,7 @@ class KeyLimiter(GroupWatcher):
         returns: bool,
         marks: bool,
         holds: bool,
+        blocks: bool = False,
+        ordered: bool = False,
     ) -> None: ...
     def renew(self) -> None: ...

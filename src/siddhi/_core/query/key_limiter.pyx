@@ -2,13 +2,34 @@
 
 cimport cython
 
+from collections import deque
+
 from siddhi._core.aggregate.aggregator cimport Aggregator
 from siddhi._core.index.hash_index cimport NO_ID
 from siddhi._core.record.event cimport CURRENT
 from siddhi._core.record.frame cimport FrameC, now_ms
 from siddhi._core.runtime.context cimport AppContext
-from siddhi._core.runtime.key_limit cimport DROP_OLDEST
+from siddhi._core.runtime.key_limit cimport DROP_OLDEST, Refusals
 from siddhi._core.snapshot.format cimport REFUSED, SnapshotReader, SnapshotWriter
+
+
+cdef object NAN = float("nan")         # one object, which equals itself in keys
+
+
+cdef dict blocked_keys(items, int width, bint ordered):
+    """Return the refused rows of a snapshot, by key."""
+    cdef dict blocked = {}
+    if type(items) is not list:
+        raise ValueError("snapshot is damaged: invalid refused rows")
+    for item in items:
+        if not (type(item) is tuple and len(item) == 2 and type(item[0]) is tuple and len(item[0]) == width):
+            raise ValueError("snapshot is damaged: invalid key of refused rows")
+        rows = item[1]
+        if not (type(rows) is list and True in rows and {True, False}.issuperset(rows) if ordered
+                else type(rows) is int and rows > 0):
+            raise ValueError("snapshot is damaged: invalid refused rows")
+        blocked[tuple([part if part == part else NAN for part in item[0]])] = deque(rows) if ordered else rows
+    return blocked
 
 
 @cython.final
@@ -25,10 +46,13 @@ cdef class KeyLimiter(GroupWatcher):
         returns: a window emits rows again, as EXPIRED or by RESET.
         marks: the window emits the same records again.
         holds: the window emits rows later than they came.
+        blocks: rows expire in other records, so that they are matched by their key.
+        ordered: they expire in the order they came.
     """
 
     def __init__(self, AppContext app not None, str query not None, Selector selector not None, KeyLimit keys not None,
-                 KeyLimit values not None, tuple counted not None, bint returns, bint marks, bint holds):
+                 KeyLimit values not None, tuple counted not None, bint returns, bint marks, bint holds,
+                 bint blocks=False, bint ordered=False):
         self.app = app
         self.query = query
         self.selector = selector
@@ -40,12 +64,15 @@ cdef class KeyLimiter(GroupWatcher):
         self.returns = returns
         self.marks = marks
         self.holds = holds
+        self.blocked = {} if blocks else None
+        self.ordered = ordered
         self.retired = set()
+        self.refusals = Refusals()
         if self.groups is not None:
             self.groups.set_watcher(self)
 
     @property
-    def held(self):
+    def live_keys(self):
         """Return the number of keys, after dropping those idle for their ttl. The caller holds the app's lock."""
         if self.groups is None:
             return 0
@@ -56,7 +83,7 @@ cdef class KeyLimiter(GroupWatcher):
     @property
     def most_values(self):
         """Return the largest number of values that one group holds in one aggregator."""
-        return max([aggregator.most_held() for aggregator in self.counted], default=0)
+        return max([aggregator.most_values() for aggregator in self.counted], default=0)
 
     cdef bint refuses(self, EventC* event) except -1:
         cdef FrameC* frame = &self.app.frame
@@ -67,7 +94,7 @@ cdef class KeyLimiter(GroupWatcher):
         if self.keys.ttl:
             self.purge(now)
         if event.type != CURRENT:
-            return self.marks and event.group == REFUSED
+            return self.unblock(event) if self.blocked else self.marks and event.group == REFUSED
         if self.marks and event.group == REFUSED:
             event.group = 0            # an incomplete batch is emitted again
         frame.type = CURRENT
@@ -81,7 +108,12 @@ cdef class KeyLimiter(GroupWatcher):
             return False
         known = group_id != NO_ID and not (self.retired and group_id in self.retired)
         if not known:
+            if self.blocked and not self.ordered and self.key_to_block(event) in self.blocked:
+                self.block(event)
+                return self.refuse(self.keys, event)
             if 0 <= self.keys.most <= self.n_keys() and not self.make_room():
+                if self.blocked is not None:
+                    self.block(event)
                 return self.refuse(self.keys, event)
             if group_id != NO_ID:
                 self.revive(group_id)
@@ -90,7 +122,41 @@ cdef class KeyLimiter(GroupWatcher):
             self.groups.touch(group_id)
         else:
             self.keys.use(group_id, now)
+        if self.blocked and self.ordered:
+            key = self.key_to_block(event)
+            if key in self.blocked:
+                self.blocked[key].append(False)
         return False
+
+    cdef tuple key_to_block(self, EventC* event):
+        """Return the key of a row; all NaN are one key."""
+        return tuple([part if part == part else NAN for part in self.groups.key_of(event, &self.app.frame)])
+
+    cdef int block(self, EventC* event) except -1:
+        """Note a refused row."""
+        key = self.key_to_block(event)
+        if self.ordered:
+            self.blocked.setdefault(key, deque()).append(True)
+        else:
+            self.blocked[key] = self.blocked.get(key, 0) + 1
+        return 0
+
+    cdef bint unblock(self, EventC* event) except -1:
+        """Return whether an expired row is one of those that were refused."""
+        key = self.key_to_block(event)
+        rows = self.blocked.get(key)
+        if rows is None:
+            return False
+        if not self.ordered:
+            if rows == 1:
+                del self.blocked[key]
+            else:
+                self.blocked[key] = rows - 1
+            return True
+        refused = rows.popleft()
+        if refused and True not in rows:
+            del self.blocked[key]
+        return refused
 
     cdef int purge(self, int64_t now) except -1:
         cdef uint32_t group_id = self.keys.idle(now)
@@ -154,34 +220,34 @@ cdef class KeyLimiter(GroupWatcher):
         if self.marks:
             event.group = REFUSED
         error = limit.refuse(None if self.groups is None else self.groups.key_of(event, &self.app.frame))
-        if error is not None and self.pending is None:
-            self.pending = error
+        if error is not None and self.refusals.pending is None:
+            self.refusals.pending = error
         return 1
 
     cdef int process(self, EventC* event) except -1:
         return 0 if self.refuses(event) else self.selector.process(event)
 
     cdef int process_one(self, EventC* event) except -1:
-        cdef bint collects = self.collects
+        cdef bint collects = self.refusals.collects
         if self.refuses(event):
             return self.selector.finish() if collects else self.finish()
         # Processing the row may send more rows to this operator. They are not part of the entry's chunk.
-        self.collects = False
+        self.refusals.collects = False
         try:
             self.selector.process_one(event)
             return self.end_retired() if self.retired else 0
         finally:
-            self.collects = collects
+            self.refusals.collects = collects
 
     cdef int finish(self) except -1:
-        error, self.pending = self.pending, None
+        error, self.refusals.pending = self.refusals.pending, None
         self.selector.finish()
         if self.retired:
             self.end_retired()
         return 0 if error is None else self.fail(error)
 
     cdef void abort(self) noexcept:
-        self.pending = None
+        self.refusals.pending = None
         self.selector.abort()
         if self.retired:
             self.end_retired()
@@ -212,6 +278,8 @@ cdef class KeyLimiter(GroupWatcher):
         return 0
 
     cdef int cleared(self) except -1:
+        if self.blocked is not None:
+            self.blocked = {}
         self.keys.clear()
         self.retired.clear()
         return 0
@@ -221,7 +289,10 @@ cdef class KeyLimiter(GroupWatcher):
     cdef int write(self, SnapshotWriter writer) except -1:
         if self.groups is None:
             return 0
-        return self.keys.write(self.groups.keys, writer, self.groups_in_window())
+        self.keys.write(self.groups.keys, writer, self.groups_in_window())
+        if self.blocked is not None:
+            writer.put_object([(key, list(rows) if self.ordered else rows) for key, rows in self.blocked.items()])
+        return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef uint32_t group_id
@@ -231,6 +302,8 @@ cdef class KeyLimiter(GroupWatcher):
             if self.returns and self.groups.row_counts[group_id]:
                 self.keys.unlist(group_id)
                 self.groups.touch(group_id)
+        if self.blocked is not None:
+            self.blocked = blocked_keys(reader.get_object(), self.groups.keys.width, self.ordered)
         return 0
 
     cdef list groups_in_window(self):

@@ -4,9 +4,8 @@ from libc.stdint cimport int64_t
 
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport CURRENT, EventC, EventPool, Layout, release
-from siddhi._core.runtime.context cimport AppContext
-from siddhi._core.runtime.metrics cimport OperationMeter
-from siddhi._core.runtime.operator cimport BlockTraits, Processor
+from siddhi._core.runtime.context cimport AppContext, OperationMeter
+from siddhi._core.runtime.operator cimport BlockTraits, Processor, Receiver
 from siddhi._core.stream.callback cimport BatchCallback
 from siddhi._core.stream.junction cimport StreamFeeder, StreamJunction, send
 
@@ -24,6 +23,13 @@ cdef class RateLimiter(Processor):
     cdef public QueryOutput output
     cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1
 
+cdef class OutputTap:
+    # A query callback that gets records. Borrows the chunk.
+    cdef int take(self, EventChunk* chunk, int64_t last_timestamp) except -1
+
+cdef class ReceiverTap(OutputTap):
+    cdef readonly Receiver receiver
+
 cdef class QueryOutput(StreamFeeder):
     cdef readonly AppContext app
     cdef readonly EventPool pool
@@ -31,7 +37,8 @@ cdef class QueryOutput(StreamFeeder):
     cdef readonly StreamJunction target   # target stream, or None
     cdef bint always                      # evaluated even without readers: other actions, limiters, side effects
     cdef bint leaves_partition            # target outside the partition: its readers run under no key
-    cdef list callbacks                   # fn(timestamp, current events or None, expired events or None)
+    cdef list callbacks                   # fn(timestamp, current events or None, expired events or None), or OutputTap
+    cdef object debugger                  # fn(events), behind the callbacks: the rows that go on in their place
     cdef RateLimiter limiter
     cdef bint counting
     cdef public OperationMeter meter      # of the action, active while `counting`; None: not measured
@@ -59,6 +66,10 @@ cdef class QueryOutput(StreamFeeder):
     cdef int act_measured(self, EventChunk* chunk) except -1
     cdef int act(self, EventChunk* chunk) except -1                                # borrows the chunk
     cdef int call_back(self, EventChunk* chunk, int64_t last_timestamp) except -1
+    cdef int stop(self, EventChunk* chunk) except -1
+
+cdef tuple divided(EventChunk* chunk, EventPool pool, Layout layout)
+cdef int call_function(function, AppContext app, int64_t last_timestamp, list current, list expired) except -1
 
 cdef inline bint is_needed(QueryOutput output) noexcept:
     """Return whether the output of the query has a reader."""

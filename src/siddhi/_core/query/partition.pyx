@@ -179,9 +179,9 @@ cdef class PartitionKeys(Processor):
         self.keys.write(writer)
         for partition_id in range(self.keys.id_bound()):
             if self.keys.is_live(partition_id):
-                writer.put_i64(self.seen[partition_id] if self.interval else NEVER)
+                writer.put_time(self.seen[partition_id] if self.interval else NEVER)
         writer.put_bool(self.purging)
-        writer.put_i64(self.due)
+        writer.put_due(self.due)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:

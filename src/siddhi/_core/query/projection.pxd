@@ -27,5 +27,5 @@ cdef class Projection(Processor):
     cdef bint pure                 # no side effects: rows may be evaluated column by column
     cdef bint at_once              # no row can fail: each may go to a batch callback before its chunk has ended
     cdef EventC* project(self, EventC* event) except NULL
-    cdef int lend_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef int send_borrowed(self, EventC** events, Py_ssize_t n) except -1
     cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1

@@ -7,7 +7,7 @@ from libc.string cimport memset
 
 from siddhi._core.columnar.batch cimport BatchBuilder
 from siddhi._core.query.column cimport (
-    COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, compute_column, copy_column, lend_column, make_columns, write_columns,
+    COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, compute_column, copy_column, borrow_column, make_columns, write_columns,
     write_row,
 )
 from siddhi._core.query.output cimport columns_of, emit_one, end_rows, is_needed
@@ -129,7 +129,7 @@ cdef class Projection(Processor):
                 at[0] = n
                 if self.prefix and not self.output.retains:
                     return self.output.send_block(events, n)
-                return self.lend_block(events, n)
+                return self.send_borrowed(events, n)
             elif self.output.block_mode:
                 try:
                     while at[0] < n:
@@ -149,7 +149,7 @@ cdef class Projection(Processor):
             at[0] += 1
         return 0
 
-    cdef int lend_block(self, EventC** events, Py_ssize_t n) except -1:
+    cdef int send_borrowed(self, EventC** events, Py_ssize_t n) except -1:
         """Send new records that borrow the objects of the events; an operator that keeps a record takes references."""
         cdef EventC* out[MAX_BLOCK]
         cdef Py_ssize_t i
@@ -169,7 +169,7 @@ cdef class Projection(Processor):
                 for k in range(self.pool.layout.words):
                     out[i].body[k] = 0
             for k in range(self.n_columns):
-                lend_column(&self.columns[k], events, n, out)
+                borrow_column(&self.columns[k], events, n, out)
         try:
             return self.output.send_block(out, n)
         finally:

@@ -340,7 +340,7 @@ cdef class Limiter(RateLimiter):
             if state is None:
                 continue
             writer.put_u32(partition)
-            writer.put_i64(state.due)
+            writer.put_due(state.due)
             writer.put_i64(state.count)
             write_chunk(&state.buffered, writer, self.pool)
             group_id = state.first

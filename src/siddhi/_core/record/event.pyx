@@ -60,6 +60,8 @@ _NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "d
 # The first arena of a pool is small, so that an app with a thousand queries needs little memory; the next ones double.
 cdef Py_ssize_t FIRST_ARENA_RECORDS = 16
 
+TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")  # by TypeCode
+
 
 cdef class Layout:
     """Names and types of the cells of a record.
@@ -97,6 +99,11 @@ cdef class Layout:
 
     def __reduce__(self):
         return Layout, (self.names, tuple([int(code) for code in self.types]))
+
+    @property
+    def attributes(self):
+        """Return ``(name, type)`` of each cell, with SiddhiQL's names of types."""
+        return [(name, TYPE_NAMES[code]) for name, code in zip(self.names, self.types)]
 
     cpdef int cell(self, int position):
         """Return the body index of a cell."""
@@ -159,8 +166,13 @@ cdef RecordBudget current_budget():
     return _budget.get()
 
 
+def means_null(value):
+    """Return whether a value stands for null: None, NA or NaT of pandas, ``masked`` of numpy."""
+    return is_null(value)
+
+
 def live_events():
-    """Return the number of live events in this process: in windows and tables, in processing, or held by callers."""
+    """Return the number of live events in this process: in windows and tables, in processing, or of callers."""
     return sum([(<EventPool> <void*> <size_t> address).alive for address in _pools])
 
 

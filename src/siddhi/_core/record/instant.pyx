@@ -1,6 +1,7 @@
 """Checks of times, and a warning about timestamps that seem to be in another unit than ms."""
 
 cimport cython
+from cpython.long cimport PyLong_CheckExact
 
 import logging
 import operator
@@ -11,6 +12,7 @@ from siddhi.errors import shown
 cdef object index_of = operator.index
 cdef object logger = logging.getLogger("siddhi")
 cdef object EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+cdef object MILLISECOND = timedelta(milliseconds=1)
 
 cdef int64_t SECONDS_FROM = 1_000_000_000          # 2001 in seconds; in ms, the twelfth day of 1970
 cdef int64_t SECONDS_TO = 4_000_000_000            # 2096
@@ -21,17 +23,58 @@ cdef int refuse_instant(object time, str what) except -1:
     raise ValueError(f"{what} {shown(time)} is out of range: times are ms since 1970, from -2^62 to 2^62")
 
 
+cdef bint is_date_time(object value) except -1:
+    return isinstance(value, datetime) or (type(value).__name__ == "datetime64" and type(value).__module__ == "numpy")
+
+
+cdef object ms_of(object time, str what):
+    """Return the ms of a date-time, rounded down."""
+    if time != time:
+        raise ValueError(f"a {what} can't be {time!r}")
+    if not isinstance(time, datetime):
+        return int(time.astype("datetime64[ms]").astype("int64"))
+    if time.tzinfo is None or time.utcoffset() is None:
+        raise TypeError(f"a {what} needs a time zone, which {time!r} has not: for UTC write "
+                        "time.replace(tzinfo=timezone.utc), for this machine's zone time.astimezone()")
+    return (time - EPOCH) // MILLISECOND
+
+
 cdef int64_t read_instant(object time, str what) except? -1:
+    """Return an integer, also one of numpy, a datetime with a zone or a numpy.datetime64 as ms."""
     cdef object number
     if isinstance(time, bool):
         raise TypeError(f"a {what} is an integer (ms since the epoch), not {shown(time)}")
-    try:
-        number = index_of(time)
-    except TypeError:
-        raise TypeError(f"a {what} is an integer (ms since the epoch), not {shown(time)}") from None
+    if is_date_time(time):
+        number = ms_of(time, what)
+    else:
+        try:
+            number = index_of(time)
+        except TypeError:
+            raise TypeError(f"a {what} is an integer (ms since the epoch), a datetime with a zone or a numpy.datetime64, "
+                            f"not {shown(time)}") from None
     if not EARLIEST <= number <= LATEST:
         refuse_instant(number, what)
     return number
+
+
+def times_as_ms(tuple values not None, str what not None):
+    """Return values with date-times replaced by ms; NaT stays.
+
+    Raises:
+        ValueError: a date-time has no zone, or is out of range.
+    """
+    cdef Py_ssize_t i
+    cdef list converted = None
+    for i in range(len(values)):
+        value = values[i]
+        if not PyLong_CheckExact(value) and is_date_time(value) and value == value:
+            if converted is None:
+                converted = list(values)
+            try:
+                converted[i] = read_instant(value, what)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"row {i}: {error}") from None
+    return values if converted is None else tuple(converted)
 
 
 @cython.final

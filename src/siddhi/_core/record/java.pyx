@@ -719,7 +719,7 @@ cdef uint32_t hash_of_key(const EventC* event, Layout layout, tuple positions) e
 
 
 cdef uint32_t table_size(Py_ssize_t most) noexcept:
-    """Return the number of buckets of a table that has held up to `most` keys."""
+    """Return the number of buckets of a table that has contained up to `most` keys."""
     cdef uint32_t size = 16
     while most > <Py_ssize_t> (size - size // 4):
         size *= 2

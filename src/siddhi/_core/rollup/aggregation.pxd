@@ -7,6 +7,7 @@ from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport CellC, EventC, EventPool, Layout
 from siddhi._core.record.frame cimport FrameC
 from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.key_limit cimport KeyLimit, Refusals
 from siddhi._core.runtime.lookup cimport Searchable
 from siddhi._core.runtime.operator cimport Processor
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
@@ -128,6 +129,7 @@ cdef class Level:
     cdef int64_t known_end
     cdef int64_t until                 # an earlier run has stored all buckets before this time; NEVER: none
     cdef Rows standing                 # see restart.pxi
+    cdef KeyMap ahead                  # see limit.pxi; None: of the finest level, or without limit
 
 cdef class Aggregation(Processor):
     cdef readonly str id
@@ -151,6 +153,9 @@ cdef class Aggregation(Processor):
     cdef bint stash_replaying
     cdef bint replaying                # see restart.pxi
     cdef object purge                  # operator that deletes old rows, or None
+    cdef readonly KeyLimit limit       # limit of the rows in memory, or None
+    cdef readonly Refusals refusals    # the refused events of a chunk
+    cdef bint unreserved               # running rows were replaced: compute Level.ahead again
     cdef int64_t due                   # due time of the timer; NOT_ORDERED: none
     cdef uint32_t* hints               # [HINTS] row id in the finest level that a similar key had last
     cdef int take(self, EventC* event, int64_t now) except -1

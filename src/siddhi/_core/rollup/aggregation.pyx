@@ -20,6 +20,7 @@ from siddhi._core.record.frame cimport NULL_VALUE, TRUE, now_ms
 from siddhi._core.record.instant cimport is_instant, refuse_instant
 from siddhi._core.record.user_event cimport record_of
 from siddhi._core.runtime.context cimport TICKS_IN_A_ROW, AppContext, restored_tick
+from siddhi._core.runtime.key_limit cimport DROP_OLDEST, KeyLimit, Refusals
 from siddhi._core.runtime.lock cimport lock_app, unlock_app
 from siddhi._core.runtime.lookup cimport FoundC, found_add
 from siddhi._core.runtime.operator cimport BlockTraits, Processor, refuse_blocks
@@ -29,6 +30,7 @@ from siddhi._core.table.table cimport Table
 
 include "calendar.pxi"
 include "fold.pxi"
+include "limit.pxi"
 include "restart.pxi"
 include "search.pxi"
 include "purge.pxi"
@@ -161,6 +163,7 @@ cdef class Aggregation(Processor):
         self.finest = self.levels[0]
         self.shared = shared
         self.unprepared = self.finest.store is not None
+        self.refusals = Refusals()
 
     def __dealloc__(self):
         PyMem_Free(self.groups)
@@ -168,19 +171,44 @@ cdef class Aggregation(Processor):
         PyMem_Free(self.group_objects)
         PyMem_Free(self.hints)
 
+    def set_limit(self, KeyLimit limit not None):
+        """Limit the rows in memory. Call it before the first event."""
+        cdef Level level
+        self.limit = limit
+        for level in self.levels[1:]:
+            level.ahead = KeyMap(level.running.keys.types)
+
+    @property
+    def held(self):
+        """Number of rows in memory; with a limit it includes those that running rows will make of coarser buckets."""
+        if self.limit is not None and self.unreserved:
+            reserve_all(self)
+        return rows_held(self)
+
     # --- events
 
     cdef int process(self, EventC* event) except -1:
         return self.take(event, now_ms(&self.app.frame))
 
     cdef int process_one(self, EventC* event) except -1:
-        return self.take(event, now_ms(&self.app.frame))
+        cdef bint collects = self.refusals.collects
+        # A function that a chunk runs may send this event: it is not part of the chunk.
+        self.refusals.collects = False
+        try:
+            return self.take(event, now_ms(&self.app.frame))
+        finally:
+            self.refusals.collects = collects
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef int64_t now = now_ms(&self.app.frame)
-        while at[0] < n:
-            self.take(events[at[0]], now)
-            at[0] += 1
+        cdef bint collects = self.refusals.collects
+        self.refusals.collects = False
+        try:
+            while at[0] < n:
+                self.take(events[at[0]], now)
+                at[0] += 1
+        finally:
+            self.refusals.collects = collects
         return 0
 
     cdef int reset(self, int64_t timestamp) except -1:
@@ -211,6 +239,8 @@ cdef class Aggregation(Processor):
                     decide(self, now)
                 self.roll(now)
             bucket = self.bucket_of(self.finest, time)
+            if self.limit is not None and not has_room(self, event, bucket):
+                return 0
             row = self.row_for(event, bucket)
             if self.retains:
                 retain(self.fold.pool, row)
@@ -305,6 +335,8 @@ cdef class Aggregation(Processor):
         """Roll up all completed buckets, and open those that contain this time."""
         cdef Level level
         cdef int i, n = len(self.levels)
+        # A store may bring rows, and after a restart a coarser bucket may be over before finer ones.
+        self.unreserved = self.unreserved or self.finest.store is not None
         for i in range(n):
             level = <Level> self.levels[i]
             if level.table is not None and level.table.searching:
@@ -351,6 +383,8 @@ cdef class Aggregation(Processor):
                 finally:
                     release(self.fold.pool, row)
         running.clear()
+        if level.ahead is not None:
+            level.ahead.clear()
         return 0
 
     cdef void stamp(self, Level level) noexcept:
@@ -374,6 +408,7 @@ cdef class Aggregation(Processor):
 
     cdef int prepare(self, bint has_event=False) except -1:
         """Initialize the levels from stores before rows are read or rolled up."""
+        self.unreserved = self.unreserved or self.unprepared or self.resumed
         if self.unprepared:
             start_from_store(self, now_ms(&self.app.frame), has_event)
         elif self.resumed:
@@ -475,8 +510,8 @@ cdef class Aggregation(Processor):
                 running, start, end = level.running, level.start, level.end
             else:
                 running, start, end = self.stash[i]
-            writer.put_i64(start)
-            writer.put_i64(end)
+            writer.put_due(start)
+            writer.put_due(end)
             writer.put_events(running.rows, running.keys.size, self.fold.pool.layout)
         return 0
 
@@ -506,6 +541,7 @@ cdef class Aggregation(Processor):
                 PyMem_Free(events)
             level.start, level.end = start, end
             level.standing = None
+        self.unreserved = True
         if self.resumed and self.finest.end == 0:
             # There were no events at the snapshot: running rows come from stores.
             self.unprepared, self.resumed = True, False

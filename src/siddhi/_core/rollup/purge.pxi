@@ -148,7 +148,7 @@ cdef class AggregationPurge(Processor):
 
     cdef int write(self, SnapshotWriter writer) except -1:
         # A tick after the last representable time may as well run at that time.
-        return writer.put_i64(min(self.due, RESTING - 1) + RESTING if self.resting else min(self.due, RESTING))
+        return writer.put_due(min(self.due, RESTING - 1) + RESTING if self.resting else min(self.due, RESTING))
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef int64_t due = reader.get_due()

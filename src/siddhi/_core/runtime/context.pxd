@@ -48,6 +48,14 @@ cdef struct ClockMoveC:            # progress of the timers that one move of the
     int64_t when                   # its last timer: due time and partition id
     uint32_t partition
 
+cdef class OperationMeter:         # of single operations (a search, a change of a table); a disabled meter costs one test
+    cdef readonly bint on
+    cdef readonly int64_t operations       # number of inserts, changes and searches
+    cdef readonly int64_t nanoseconds      # total time
+    cdef readonly int64_t slowest          # longest time of one call, ns
+    cdef int64_t begin(self) except? -1
+    cdef int end(self, int64_t start, int64_t operations) except -1
+
 cdef class AppContext:
     cdef FrameC frame
     cdef readonly AppLock lock

@@ -5,10 +5,11 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 
 import logging
 from heapq import heappop, heappush
+from time import perf_counter_ns
 
 from siddhi._core.record.frame cimport live_ms, now_ms, system_ms
 from siddhi._core.record.instant cimport INT64_MIN, read_instant
-from siddhi._core.runtime.metrics import OperationMeter
+from siddhi._core.runtime.sampler cimport SampleSite, SpanC, begin_unit, end_unit, profiling, site_of
 
 cdef extern from "siddhi/stack.h":
     bint siddhi_stack_has_room() noexcept
@@ -41,6 +42,10 @@ cdef class Timed:
         steps_built += 1
         self.rank = steps_built
 
+    def take_rank(self, Timed other not None):
+        """Take the place of another step in the order in which timers fire; it has no pending timer."""
+        self.rank = other.rank
+
     cdef int on_timer(self, int64_t when) except -1:
         raise TypeError(f"{type(self).__name__} has no timer")
 
@@ -65,6 +70,38 @@ cdef int fault_alone(FaultSink source, object error, EventC* event) except -1:
         return source.fault(error, event)
     finally:
         event.next = following
+
+
+cdef class OperationMeter:
+    """Counts and times one kind of operation on one table, window or aggregation. Guarded by the app's lock.
+
+    Attributes:
+        on: whether it measures.
+        operations: number of operations since it was switched on.
+        nanoseconds: their total time.
+        slowest: the longest time of one call, ns.
+    """
+
+    def switch(self, bint on):
+        """Start measuring from zero, or stop."""
+        self.on = on
+        if on:
+            self.operations = self.nanoseconds = self.slowest = 0
+
+    def count(self, int64_t operations, int64_t nanoseconds):
+        """Go on counting from given values."""
+        self.operations = operations
+        self.nanoseconds = nanoseconds
+
+    cdef int64_t begin(self) except? -1:
+        return perf_counter_ns()
+
+    cdef int end(self, int64_t start, int64_t operations) except -1:
+        cdef int64_t taken = perf_counter_ns() - start
+        self.operations += operations
+        self.nanoseconds += taken
+        self.slowest = max(self.slowest, taken)
+        return 0
 
 
 cdef class AppContext:
@@ -203,6 +240,22 @@ cdef class AppContext:
             while self.n_timers:
                 self.n_timers -= 1
                 Py_DECREF(<object> self.timers[self.n_timers].target)
+
+    def pending_timers(self):
+        """All timers, each as its target, due time (ms) and partition id, in the order in which they were set."""
+        cdef Py_ssize_t i
+        with self.lock:
+            timers = [(self.timers[i].order, <object> self.timers[i].target, self.timers[i].when,
+                       self.timers[i].partition) for i in range(self.n_timers)]
+        timers.sort(key=lambda timer: timer[0])
+        return [timer[1:] for timer in timers]
+
+    def set_timers(self, list timers not None):
+        """Replace all timers by those of :meth:`pending_timers`."""
+        with self.lock:
+            self.cancel_timers()
+            for target, when, partition in timers:
+                self.schedule(target, when, partition)
 
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1:
         cdef TimerC* timers
@@ -371,8 +424,15 @@ cdef class AppContext:
         """Wake the target of a timer that is no longer in the heap."""
         cdef Timed target = <Timed> timer.target
         cdef uint32_t partition = self.frame.partition
+        cdef SampleSite site = None
+        cdef SpanC span
+        cdef int unit = 0
         Py_DECREF(target)
         self.frame.partition = timer.partition
+        if profiling.sites is not NULL and (profiling.sampler is not NULL or profiling.open == 0):
+            site = site_of(target)
+            if site is not None:
+                unit = begin_unit(site, &span)
         try:
             target.on_timer(timer.when)
         except BaseException as error:
@@ -382,6 +442,8 @@ cdef class AppContext:
             self.reset_depth()
             self.handle(error, "timer", [])
         finally:
+            if site is not None:
+                end_unit(site, &span, unit)
             self.frame.partition = partition
         return self.raise_deferred()
 

@@ -1,7 +1,7 @@
 # Limit on the keys of one keyed state: their maximum number, and how long one may stay unused.
 #
 # Removable keys form a list in order of use, oldest first, so that a use, a removal and the search for the oldest take
-# constant time. A key whose rows are held by a window is not in the list: without it, expiring rows would subtract
+# constant time. A key whose rows are buffered by a window is not in the list: without it, expiring rows would subtract
 # values that were never added.
 
 from libc.stdint cimport int64_t, uint32_t, uint8_t
@@ -13,6 +13,11 @@ cdef enum OnFull:
     FAIL = 0                       # the row fails
     DROP_OLDEST = 1                # the oldest key is removed
     LOG = 2                        # the row is dropped and logged
+
+# The errors of refused events of a chunk. The entry of a query takes them event by event; without it, they are raised.
+cdef class Refusals:
+    cdef bint collects                     # an entry takes the errors from `pending`
+    cdef object pending                    # error of the first event refused since they were taken last, or None
 
 cdef struct UseC:                  # use of a key, by key id
     uint32_t previous              # the next older key; NO_ID: none
@@ -34,10 +39,10 @@ cdef class KeyLimit:
     cdef uint32_t oldest                   # NO_ID: the list is empty
     cdef uint32_t newest
     cdef int use(self, uint32_t key_id, int64_t now) except -1           # makes it the newest
-    cdef void unlist(self, uint32_t key_id) noexcept                     # the key is held by a window, or removed
+    cdef void unlist(self, uint32_t key_id) noexcept                     # its rows are buffered by a window, or removed
     cdef void set_back(self, int64_t now) noexcept
     cdef uint32_t idle(self, int64_t now) noexcept     # a key unused for `ttl`, or NO_ID
-    cdef bint allows(self, Py_ssize_t held) except -1  # whether so many keys are allowed; logs a warning near the limit
+    cdef bint allows(self, Py_ssize_t count) except -1  # whether the limit allows so many keys; warns near it
     cdef object refuse(self, tuple key)                # the error, or None if it is only logged
     cdef int drop(self) except -1                      # counts a removal; the caller removes the state
     cdef int purge(self) except -1

@@ -8,6 +8,11 @@ from siddhi._core.index.hash_index cimport NO_ID
 
 
 @cython.final
+cdef class Refusals:
+    """The errors of refused events."""
+
+
+@cython.final
 cdef class KeyLimit:
     """Limits the number of keys of a state and the time a key may stay unused; counts what was refused and removed.
 
@@ -15,7 +20,7 @@ cdef class KeyLimit:
         most: maximum number of keys; -1: no limit.
         ttl_ms: how long a key is kept after its last use; 0: indefinitely.
         on_full: OnFull.
-        report: reports to users; has ``nearly_full(held)``, ``refused(key)``, which returns an error,
+        report: reports to users; has ``nearly_full(count)``, ``refused(key)``, which returns an error,
             ``left_out(count, key)``, ``dropped(count)`` and ``purged(count)``.
     """
 
@@ -83,12 +88,12 @@ cdef class KeyLimit:
             return self.oldest
         return NO_ID
 
-    cdef bint allows(self, Py_ssize_t held) except -1:
-        if 0 <= self.most < held:
+    cdef bint allows(self, Py_ssize_t count) except -1:
+        if 0 <= self.most < count:
             return False
-        if self.warn_at and held >= self.warn_at:
+        if self.warn_at and count >= self.warn_at:
             self.warn_at = 0
-            self.report.nearly_full(held)
+            self.report.nearly_full(count)
         return True
 
     cdef object refuse(self, tuple key):
@@ -126,11 +131,11 @@ cdef class KeyLimit:
         key_id = self.oldest
         while key_id != NO_ID:
             writer.put_u32(key_id)
-            writer.put_i64(self.uses[key_id].time)
+            writer.put_time(self.uses[key_id].time)
             key_id = self.uses[key_id].next
         for key_id in unlisted:
             writer.put_u32(key_id)
-            writer.put_i64(latest)
+            writer.put_time(latest)
         return 0
 
     cdef list read(self, KeyMap keys, SnapshotReader reader):

@@ -16,7 +16,7 @@ cdef class AppLock:
     cdef int waiting               # threads queueing
     cdef bint real_held
     cdef unsigned long long turns  # how often a thread that queued got the lock
-    cdef list lent                 # (owner, depth) of those from whom it is borrowed, the last one behind
+    cdef list owners               # (owner, depth) of each thread it is borrowed from, the latest one last
     cdef int wait(self, unsigned long me) except -1
     cdef bint waits_for_me(self, unsigned long me) except -1
     cdef int give_turn(self) except -1
@@ -44,4 +44,4 @@ cdef inline void unlock_app(AppLock lock) noexcept:
 # --- Whether work under an app's lock stands inside other work of the app, whose frame must be found as it was.
 cdef inline bint is_nested(AppLock lock):
     """The lock is held: whether more than once, or borrowed from a thread that runs in the app, too."""
-    return lock.depth > 1 or lock.lent is not None
+    return lock.depth > 1 or lock.owners is not None

@@ -7,7 +7,9 @@ a callback or function, where it could send. The owner can't continue before the
 of the chain, which was acquired earlier and is therefore released later than the borrowed one.
 
 Borrowing does not help a callback that waits for a thread which needs the lock. That thread checks periodically whether
-the owner waits for it to end, and then raises DeadlockError.
+the owner waits for it to end, and then raises DeadlockError. The owner may also wait for a coroutine: for its result by a
+future of ``run_coroutine_threadsafe``, so for the thread of its event loop, which needs the lock; or for a coroutine that
+awaits the lock, which checks as well.
 """
 
 import sys
@@ -63,23 +65,24 @@ cdef class AppLock:
 
     cdef void hand_over(self) noexcept:
         """The owner is done: the lock goes back to whom it was borrowed from, or to one who waits."""
-        if self.lent:
-            self.owner, self.depth = self.lent.pop()
-            if not self.lent:
-                self.lent = None
+        if self.owners:
+            self.owner, self.depth = self.owners.pop()
+            if not self.owners:
+                self.owners = None
             return
         self.real_held = False
         PyThread_release_lock(self.real)
 
     cdef int wait(self, unsigned long me) except -1:
+        """Lock in a thread that has to queue, or that comes while a gate counts among the waiting; return 1 then."""
         # The first to wait takes the real lock in the owner's name; the owner's unlock then lets one waiter through.
-        if not self.real_held and self.waiting == 0:
+        if self.depth > 0 and not self.real_held:
             PyThread_acquire_lock(self.real, 1)
             self.real_held = True
         if self.depth > 0 and self.waits_for_me(me):
-            if self.lent is None:
-                self.lent = []
-            self.lent.append((self.owner, self.depth))
+            if self.owners is None:
+                self.owners = []
+            self.owners.append((self.owner, self.depth))
             self.owner = me
             self.depth = 1
             return 0
@@ -103,7 +106,7 @@ cdef class AppLock:
         self.owner = me
         self.depth = 1
         self.turns += 1
-        return 0
+        return 1
 
     cdef int give_turn(self) except -1:
         """Let other threads run, and one that queues for the lock have it; the calling thread does not hold it.
@@ -125,9 +128,14 @@ cdef class AppLock:
         return self.depth > 0 and self.owner == PyThread_get_thread_ident()
 
     @property
+    def is_taken(self):
+        """Whether another thread holds the lock."""
+        return self.depth > 0 and self.owner != PyThread_get_thread_ident()
+
+    @property
     def is_borrowed(self):
         """The calling thread holds the lock: whether it is that of a thread that runs in the app and waits."""
-        return bool(self.lent)
+        return bool(self.owners)
 
     def __enter__(self):
         lock_app(self)
@@ -145,34 +153,72 @@ cdef int let_threads_run() noexcept:
 
 
 cdef int refuse_deadlock(AppLock lock, unsigned long me) except -1:
-    """Raise where the owner of a lock waits, perhaps by way of others, for the calling thread to end.
+    """Raise where the owner of a lock waits, perhaps by way of others, for the calling thread; or for itself.
 
     No thread runs meanwhile, and what is looked for are waits without a time limit that nothing but the end of the thread
-    waited for can end. So what is found is a deadlock.
+    or coroutine waited for can end. So what is found is a deadlock.
     """
     cdef dict frames = sys._current_frames()
     cdef list chain = []
-    cdef AppLock wanted
     thread = lock.owner if lock.depth > 0 else None
     while thread is not None and thread != me and thread not in chain:
         chain.append(thread)
-        wanted = awaited.get(thread)
-        if wanted is None:
-            thread = thread_waited_for(frames.get(thread), frames)
-        else:
-            thread = wanted.owner if wanted.depth > 0 else None
-    if thread != me or not chain:
-        return 0
+        thread = thread_needed_by(thread, frames)
+    if thread is None or not chain or (thread != me and any([one in awaited for one in chain[chain.index(thread):]])):
+        return 0                               # a thread of the circle gets the error itself
     names = {known.ident: known.name for known in threading.enumerate()}
-    way = " waits for ".join([repr(names.get(one, one)) for one in [*chain, me]])
+    way = " waits for ".join([repr(names.get(one, one)) for one in [*chain, thread]])
+    cause = "this thread to end" if thread == me else "what can never happen"
     raise DeadlockError(
         f"deadlock: thread {names.get(me, me)!r} needs the app, where a callback or function is running in thread "
-        f"{names.get(chain[0], chain[0])!r} and waits for this thread to end ({way}). Let the callback return without "
-        "waiting for threads that use the app; see docs/threads.md")
+        f"{names.get(chain[0], chain[0])!r} and waits for {cause} ({way}). Let the callback return without "
+        "waiting for threads or event loops that use the app; see docs/threads.md")
+
+
+def refuse_awaited(AppLock lock not None, task):
+    """Raise where the thread that holds a lock waits for the result of a coroutine that waits for the lock.
+
+    Args:
+        task: the task of asyncio that waits.
+
+    Raises:
+        DeadlockError: it does, without a time limit.
+    """
+    cdef dict frames = sys._current_frames()
+    cdef list chain = []
+    thread = lock.owner if lock.depth > 0 else None
+    while thread is not None and thread not in chain:
+        chain.append(thread)
+        future = future_waited_for(frames.get(thread))
+        if future is not None and awaits(source_of(future), task):
+            raise DeadlockError(
+                "deadlock: a coroutine needs the app, where a callback or function is running that waits for the result of "
+                "the coroutine. Let the callback return without waiting for event loops that use the app; see "
+                "docs/threads.md")
+        thread = thread_needed_by(thread, frames)
+
+
+def waits_for_me(thread):
+    """Return whether a thread waits without a time limit, perhaps by way of others, for the calling thread."""
+    cdef dict frames = sys._current_frames()
+    cdef unsigned long me = PyThread_get_thread_ident()
+    cdef list chain = []
+    while thread is not None and thread != me and thread not in chain:
+        chain.append(thread)
+        thread = thread_needed_by(thread, frames)
+    return thread == me and len(chain) != 0
+
+
+cdef object thread_needed_by(thread, dict frames):
+    """The thread for which a thread waits: the owner of a lock, or one whose end it waits for; None: none is known."""
+    cdef AppLock wanted = awaited.get(thread)
+    if wanted is None:
+        return thread_waited_for(frames.get(thread), frames)
+    return wanted.owner if wanted.depth > 0 else None
 
 
 cdef object thread_waited_for(frame, dict frames):
-    """The thread whose end is all that a thread at this frame waits for, or None.
+    """The thread whose end, or event loop, is all that a thread at this frame waits for, or None.
 
     Args:
         frame: the innermost one of the thread; None: it has none.
@@ -186,23 +232,79 @@ cdef object thread_waited_for(frame, dict frames):
     if frame.f_code is threading.Thread.join.__code__:
         thread, timeout = frame.f_locals.get("self"), frame.f_locals.get("timeout")
         return thread.ident if timeout is None and thread.is_alive() else None
-    if frame.f_code is threading.Condition.wait.__code__:
-        return worker_of(frame.f_back, frames)
-    return None
+    future = future_waited_for(frame)
+    return None if future is None else worker_of(future, frames)
 
 
-cdef object worker_of(frame, dict frames):
-    """The thread of a pool that computes the result which is waited for at a frame, or None."""
-    futures, pools = sys.modules.get("concurrent.futures._base"), sys.modules.get("concurrent.futures.thread")
-    if futures is None or pools is None or frame.f_code not in (
-            futures.Future.result.__code__, futures.Future.exception.__code__):
+cdef object future_waited_for(frame):
+    """The future for whose result a thread at this frame waits without a time limit, or None."""
+    futures = sys.modules.get("concurrent.futures._base")
+    if frame is None or futures is None or frame.f_code is not threading.Condition.wait.__code__:
         return None
-    future, timeout = frame.f_locals.get("self"), frame.f_locals.get("timeout")
-    if timeout is not None:
+    frame = frame.f_back
+    if frame is None or frame.f_code not in (futures.Future.result.__code__, futures.Future.exception.__code__):
         return None
+    return frame.f_locals.get("self") if frame.f_locals.get("timeout") is None else None
+
+
+cdef object worker_of(future, dict frames):
+    """The thread of a pool, or that of an event loop, that computes the result of a future, or None."""
+    pools = sys.modules.get("concurrent.futures.thread")
+    loops = sys.modules.get("asyncio.base_events")
+    source = source_of(future)
     for thread, at in frames.items():
         while at is not None:
-            if at.f_code is pools._WorkItem.run.__code__ and at.f_locals.get("self").future is future:
-                return thread
+            if pools is not None and at.f_code is pools._WorkItem.run.__code__:
+                if at.f_locals.get("self").future is future:
+                    return thread
+            elif loops is not None and at.f_code is loops.BaseEventLoop.run_forever.__code__:
+                loop = at.f_locals.get("self")
+                if (loop is source.get_loop()) if source is not None else is_to_begin(future, loop):
+                    return thread
             at = at.f_back
     return None
+
+
+cdef object source_of(future):
+    """The task whose result a future of ``asyncio.run_coroutine_threadsafe`` gets, or None; it has begun."""
+    for callback in getattr(future, "_done_callbacks", ()):
+        if getattr(callback, "__module__", None) == "asyncio.futures":
+            source = enclosed(callback, "source")
+            if source is not None:
+                return source
+    return None
+
+
+cdef bint is_to_begin(future, loop) except -1:
+    """Whether a loop is still to begin with the coroutine of a future."""
+    for handle in list(loop._ready):
+        callback = handle._callback
+        if getattr(callback, "__module__", None) == "asyncio.tasks" and enclosed(callback, "future") is future:
+            return True
+    return False
+
+
+cdef object enclosed(function, str name):
+    """The value of a variable around an inner function, or None."""
+    code = getattr(function, "__code__", None)
+    if code is None or name not in code.co_freevars:
+        return None
+    try:
+        return function.__closure__[code.co_freevars.index(name)].cell_contents
+    except ValueError:                         # it is deleted
+        return None
+
+
+cdef bint awaits(task, awaited_one) except -1:
+    """Whether a task is another one, or cannot go on before that one is done."""
+    cdef list to_do = [task], seen = []
+    while to_do:
+        task = to_do.pop()
+        if task is None or task in seen:
+            continue
+        if task is awaited_one:
+            return True
+        seen.append(task)
+        to_do.append(getattr(task, "_fut_waiter", None))
+        to_do.extend(getattr(task, "_children", ()))          # of asyncio.gather
+    return False

@@ -6,7 +6,7 @@
 
 from siddhi._core.record.event cimport EventC, EventPool, release, retain
 from siddhi._core.record.frame cimport FrameC
-from siddhi._core.runtime.metrics cimport OperationMeter
+from siddhi._core.runtime.context cimport OperationMeter
 
 cdef struct FoundC:                # result of a search; owned by the caller and reused
     EventC** events                # [capacity], in the order they are stored

@@ -1,7 +1,7 @@
 from typing import final
 
 from siddhi._core.record.event import EventPool
-from siddhi._core.runtime.metrics import OperationMeter
+from siddhi._core.runtime.context import OperationMeter
 
 class Searchable:
     meter: OperationMeter | None

@@ -6,7 +6,7 @@
 #              reset(timestamp): clears aggregates (RESET)
 #              finish(): ends the chunk
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
@@ -42,11 +42,24 @@ cdef inline void refuse_blocks(BlockTraits* traits) noexcept:
 # How a junction calls its receivers: without exception check; the result is tested instead. -1: an exception is set.
 ctypedef int (*receive_fn)(void* receiver, EventChunk* chunk) noexcept
 
+cdef class Wakes:                       # the predicate index of a stream
+    cdef long long wakes                 # how often a receiver began to need every event and went on to
+    cdef void wake(self, int32_t receiver, bint awake) noexcept
+
+# Of a filed receiver that may need every event for a time, such as a pattern while partial matches wait: it is asleep while
+# events that meet none of its entries have no effect.
+cdef class Sleeper:
+    cdef bint awake
+    cdef int32_t receiver                # its number in `index`
+    cdef Wakes index                     # of the stream; None: not built yet
+    cdef void set(self, bint awake) noexcept
+
 cdef class Receiver(Timed):
     cdef receive_fn on_chunk  # set by the constructor; calls receive() unless the class has a faster function
-    # (position of an attribute, value): single events with another value have no effect. Set before it subscribes;
+    # Entries of the predicate index (see routing.pyx): events that meet none have no effect. Set before it subscribes;
     # None: every event may have an effect.
-    cdef readonly tuple equality_guard
+    cdef readonly tuple filing
+    cdef Sleeper sleeper                 # None: the filing always holds
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
     cdef int bind_blocks(self, BlockTraits* traits) except -1

@@ -1,9 +1,12 @@
 from siddhi._core.runtime.context import AppContext, Timed
 from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter
 
+class Wakes: ...
+class Sleeper: ...
+
 class Receiver(Timed):
     @property
-    def equality_guard(self) -> tuple[int, bool | int | str] | None: ...
+    def filing(self) -> tuple[tuple[int, bool | int | str | None, int, bool, int | float, int | float], ...] | None: ...
 
 class Processor(Timed):
     @property

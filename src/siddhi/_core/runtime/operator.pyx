@@ -4,6 +4,23 @@ cdef int receive_virtual(void* receiver, EventChunk* chunk) except -1:
     return (<Receiver> receiver).receive(chunk)
 
 
+cdef class Wakes:
+    """Index that follows which receivers need every event."""
+
+    cdef void wake(self, int32_t receiver, bint awake) noexcept:
+        pass
+
+
+cdef class Sleeper:
+    """Whether a filed receiver needs every event for the time being."""
+
+    cdef void set(self, bint awake) noexcept:
+        if self.awake != awake:
+            self.awake = awake
+            if self.index is not None:
+                self.index.wake(self.receiver, awake)
+
+
 cdef class Receiver(Timed):
     """Takes the chunks of a junction."""
 

@@ -2,5 +2,5 @@ from typing_extensions import Self
 
 class CompactRings:
     stride: int
-    held: int
+    size: int
     def __new__(cls, stride: int) -> Self: ...

@@ -137,7 +137,7 @@ cdef class CompactRings:
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        """In place of what is held."""
+        """Replace all entries by those of the snapshot."""
         cdef unsigned int i, n, partition
         cdef Py_ssize_t size, entry = self.stride * sizeof(uint64_t)
         cdef CompactRingC* ring
@@ -168,7 +168,7 @@ cdef class CompactRings:
         return 0
 
     @property
-    def held(self):
+    def size(self):
         """Entries of all partition ids."""
         cdef unsigned int i
         return sum([self.rings[i].size for i in range(self.capacity)])

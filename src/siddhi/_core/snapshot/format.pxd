@@ -15,6 +15,10 @@ cdef class SnapshotWriter:
     cdef int put_bool(self, bint value) except -1
     cdef int put_u32(self, uint32_t value) except -1
     cdef int put_i64(self, int64_t value) except -1
+    # As get_time and get_due read them. A time that they would refuse is refused here: a snapshot that can't be restored
+    # must not replace one that can.
+    cdef int put_time(self, int64_t time) except -1
+    cdef int put_due(self, int64_t due) except -1
     cdef int put_f64(self, double value) except -1
     cdef int put_bytes(self, const void* data, Py_ssize_t n) except -1   # raw, no length
     cdef int put_object(self, object value) except -1  # None bool int float str bytes; tuple list dict set of these

@@ -19,7 +19,7 @@ import zlib
 from siddhi._core.record.event cimport (
     BOOL, EXPIRED, FLOAT, INT, OBJECT, RESET, STRING, acquire, cell_from_python, event_to_tuple, release,
 )
-from siddhi._core.record.instant cimport EARLIEST, INT64_MIN, is_instant
+from siddhi._core.record.instant cimport EARLIEST, INT64_MIN, check_instant, is_instant, refuse_instant
 
 # Limit of nested containers, so that no input can exhaust the C stack.
 cdef enum:
@@ -39,6 +39,10 @@ cdef enum Tag:
     TAG_DICT = 10        # key, value, key, value, ...
     TAG_SET = 11
     TAG_FROZENSET = 12
+
+
+cdef inline bint is_due(int64_t due) noexcept:
+    return due >= EARLIEST or due <= INT64_MIN + 1
 
 
 cdef int damaged(str why) except -1:
@@ -91,6 +95,15 @@ cdef class SnapshotWriter:
             return self.show(value)
         memcpy(self.reserve(8), &value, 8)
         return 0
+
+    cdef int put_time(self, int64_t time) except -1:
+        check_instant(time, "time")
+        return self.put_i64(time)
+
+    cdef int put_due(self, int64_t due) except -1:
+        if not is_due(due):
+            refuse_instant(due, "time")
+        return self.put_i64(due)
 
     cdef int put_f64(self, double value) except -1:
         if self.items is not None:
@@ -273,7 +286,7 @@ cdef class SnapshotReader:
 
     cdef int64_t get_due(self) except? -1:
         cdef int64_t due = self.get_i64()
-        return due if due >= EARLIEST or due <= INT64_MIN + 1 else damaged(f"{due} is not a time")
+        return due if is_due(due) else damaged(f"{due} is not a time")
 
     cdef double get_f64(self) except? -1.0:
         cdef double value
@@ -458,6 +471,7 @@ cdef int write_events(SnapshotWriter writer, const EventC** events, Py_ssize_t n
     write_types(writer, events, n)
     out = writer.reserve(8 * n)
     for i in range(n):
+        check_instant(events[i].timestamp, "timestamp")
         memcpy(out + 8 * i, &events[i].timestamp, 8)
     for position in range(layout.width):
         write_nulls(writer, events, n, position)
@@ -818,7 +832,7 @@ cdef list read_texts(SnapshotReader reader, Py_ssize_t n):
 
 # --- for tests and for debugging
 
-def pack(Layout layout not None, events not None):
+def encode(Layout layout not None, events not None):
     """Return the bytes of a snapshot of events, each given as ``(type, timestamp, row)``."""
     cdef EventPool pool = EventPool(layout)
     cdef SnapshotWriter writer = SnapshotWriter()
@@ -844,8 +858,8 @@ def pack(Layout layout not None, events not None):
     return writer.getvalue()
 
 
-def unpack(Layout layout not None, bytes data not None):
-    """Return the events that :func:`pack` wrote. All records must be released at the end, also after an error."""
+def decode(Layout layout not None, bytes data not None):
+    """Return the events that :func:`encode` wrote. All records must be released at the end, also after an error."""
     cdef EventPool pool = EventPool(layout)
     cdef SnapshotReader reader = SnapshotReader(data)
     cdef EventC** records = NULL

@@ -19,7 +19,8 @@ cdef object plain_state(object value):
     cdef Event event
     if kind is Event:
         event = value
-        return (AN_EVENT, event.timestamp, plain_state(event.load()), bool(event.is_expired))
+        plain = (AN_EVENT, event.timestamp, plain_state(event.load()), bool(event.is_expired))
+        return (*plain, event.end_time) if event.has_end else plain
     if kind is list:
         return [plain_state(item) for item in <list> value]
     if kind is tuple:
@@ -50,8 +51,8 @@ cdef object living_state(object value, Layout layout):
             return tuple([living_state(item, layout) for item in rest])
         if mark == A_DEQUE and len(rest) == 2:
             return deque(living_state(rest[1], layout), rest[0])
-        if mark == AN_EVENT and len(rest) == 3:
-            event = Event(rest[0], living_state(rest[1], layout), rest[2])
+        if mark == AN_EVENT and len(rest) in (3, 4):
+            event = Event(rest[0], living_state(rest[1], layout), *rest[2:])
             if len(event.values) == layout.width:
                 event.layout = layout
             return event

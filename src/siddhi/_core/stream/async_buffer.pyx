@@ -25,8 +25,10 @@ from siddhi._core.record.event cimport EventC, EventPool, copy_event, release
 from siddhi._core.runtime.context cimport AppContext, advance
 from siddhi._core.runtime.lock cimport AppLock, PyThread_get_thread_ident, let_threads_run, lock_app, unlock_app
 from siddhi._core.runtime.operator cimport Processor, Receiver
-from siddhi._core.runtime.ring cimport EventRingC, ring_clear, ring_pop, ring_push, ring_read, ring_write
+from siddhi._core.runtime.ring cimport EventRingC, ring_clear, ring_first, ring_pop, ring_push, ring_read, ring_write
+from siddhi._core.runtime.sampler cimport SampleSite, SpanC, begin_unit, end_unit, profiling, site_of
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.stream.gate cimport gates, is_shut_for_me, longest_wait, pass_gate
 from siddhi._core.stream.junction cimport StreamJunction, send
 from siddhi.errors import LimitExceededError, NotRunningError
 
@@ -38,6 +40,8 @@ cdef enum:
     LOOK_EVENTS = 8                # number of events delivered between two reads of the clock
     WARN_AT = 16                   # a ring that has grown to so many times its capacity is reported
     MOST_GROWTH = 1_000_000        # number of events beyond its capacity to which a ring grows
+
+cdef double LOOK_S = 0.05
 
 cdef object logger = logging.getLogger("siddhi")
 
@@ -69,6 +73,7 @@ cdef class AsyncBuffer(Processor):
     cdef int waiting               # senders waiting for room
     cdef object filled             # conditions to wait on
     cdef object emptied
+    cdef AsyncBuffer successor     # takes the events of senders that come late; None: this buffer is in use
 
     def __init__(self, AppContext app not None, StreamJunction junction not None, Py_ssize_t capacity,
                  Py_ssize_t batch):
@@ -95,9 +100,13 @@ cdef class AsyncBuffer(Processor):
         """Add a copy of an event as soon as there is room."""
         cdef EventC* copy
         cdef Py_ssize_t size
+        if self.successor is not None:
+            return self.successor.put(event, moves_clock, sender_lock)
         while self.ring.size >= self.capacity:
             if not self.holds_app():
                 self.await_room(sender_lock)
+                if self.successor is not None:
+                    return self.successor.put(event, moves_clock, sender_lock)
                 continue
             size = self.ring.size
             if self.helping or self.is_overdue():
@@ -171,12 +180,14 @@ cdef class AsyncBuffer(Processor):
         try:
             with self.emptied:
                 while self.ring.size >= self.capacity and not self.stopped:
-                    self.emptied.wait()
+                    if gates.shut:
+                        is_shut_for_me(self.app)       # workers wait there: raises if this thread's loop keeps it shut
+                    self.emptied.wait(longest_wait())
         finally:
             self.waiting -= 1
             for i in range(depth):  # no-cython-lint
                 lock_app(sender_lock)
-        return 0 if not self.stopped else self.refuse()
+        return 0 if not self.stopped or self.successor is not None else self.refuse()
 
     cdef int refuse(self) except -1:
         raise NotRunningError(
@@ -191,10 +202,18 @@ cdef class AsyncBuffer(Processor):
         cdef int64_t clock = 0
         cdef bint moves_clock = False
         cdef uint32_t partition
+        cdef SampleSite site = None
+        cdef SpanC span
+        cdef int unit = 0
         if n == 0:
             return 0
         self.unlooked += n
         chunk_clear(&chunk)
+        if profiling.sites is not NULL and (profiling.sampler is not NULL or profiling.open == 0):
+            site = site_of(self.junction)
+        if site is not None:
+            site.more_rows += n - 1
+            unit = begin_unit(site, &span)
         while n:
             event = ring_pop(&self.ring)
             if event.stamp:
@@ -215,6 +234,8 @@ cdef class AsyncBuffer(Processor):
         finally:
             self.app.frame.partition = partition
             chunk_release(&chunk, self.pool)
+            if site is not None:
+                end_unit(site, &span, unit)
         return 0
 
     # --- threads
@@ -226,6 +247,8 @@ cdef class AsyncBuffer(Processor):
 
     def deliver_some(self):
         """Deliver one chunk, if there are events. Errors of the stream's error handling propagate."""
+        while gates.shut and not self.stopped and not self.holds_app() and not pass_gate(self.app, LOOK_S):
+            pass                           # a worker is to end although readers are behind
         lock_app(self.app.lock)
         try:
             self.deliver()
@@ -270,6 +293,27 @@ cdef class AsyncBuffer(Processor):
             self.filled.notify_all()
         with self.emptied:
             self.emptied.notify_all()
+
+    def hand_over(self, AsyncBuffer successor not None):
+        """Move the events to the buffer of a stream with the same attributes, to which senders are redirected from now on.
+
+        The workers of this buffer end. The caller holds the app's lock. No Python code runs before the senders are
+        redirected, so that no event is added behind those that were moved.
+        """
+        cdef EventC* event
+        cdef EventC* copy
+        while self.ring.size:
+            event = ring_first(&self.ring)
+            copy = copy_event(successor.pool, event)
+            copy.stamp = event.stamp
+            try:
+                ring_push(&successor.ring, copy)
+            except:
+                release(successor.pool, copy)
+                raise
+            release(self.pool, ring_pop(&self.ring))
+        self.successor = successor
+        self.stop()
 
     # --- snapshots
 

@@ -3,6 +3,7 @@
 cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XINCREF
+from libc.string cimport memcpy
 
 import logging
 
@@ -12,10 +13,14 @@ from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport BORROWED, CURRENT, OBJECT, STRING, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK, FrameC
 from siddhi._core.runtime.context cimport advance, restore_frame, save_frame
-from siddhi._core.runtime.lock cimport is_nested, unlock_app
+from siddhi._core.runtime.lock cimport AppLock, is_nested, lock_app, unlock_app
+from siddhi._core.runtime.sampler cimport (
+    SampleSite, SpanC, UsageC, begin_unit, end_unit, profiling, read_usage, siddhi_ticks,
+)
 from siddhi._core.stream.junction cimport send
 from siddhi._core.stream.rows cimport check_time
-from siddhi._core.stream.sender cimport enter, untimed
+from siddhi._core.stream.sender cimport enter, site_of_sender, untimed
+from siddhi._core.columnar.source import tables_of
 from siddhi.errors import EventError
 
 _log = logging.getLogger("siddhi")
@@ -24,6 +29,7 @@ cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
 cdef enum:
+    WHOLE = 8 * MAX_BLOCK // 2     # rows of a batch whose time is measured as a whole while its app is profiled
     BLOCK = MAX_BLOCK // 2         # rows filled at a time: their records stay in the cache
 
 cdef uint64_t ALL = <uint64_t> 0 - 1
@@ -51,11 +57,66 @@ cdef class BatchSender(RowSource):
         self.words = self.layout.words
 
     cdef int send_batch(self, object data, object timestamp) except -1:
-        """Read a table and send its rows."""
-        cdef Columns columns
-        cdef Py_ssize_t taken = 0
+        """Read tables and send their rows."""
         if not self.app.running:
             self.sender.refuse_not_running()
+        tables = tables_of(data, (*self.layout.names, timestamp) if isinstance(timestamp, str) else self.layout.names)
+        if tables is not None:
+            if timestamp is not None and not isinstance(timestamp, str):
+                raise EventError(f"stream '{self.junction.id}': the times of a {type(data).__name__} must be in a column of "
+                                 "it: give the column's name as timestamp=...")
+            for table in tables:
+                self.send_table(table, timestamp)
+            return 0
+        return self.send_table(data, timestamp)
+
+    cdef int send_table(self, object data, object timestamp) except -1:
+        """Read a table and send its rows."""
+        cdef Columns columns
+        cdef SampleSite site
+        if profiling.sites is not NULL:
+            site = site_of_sender(self.sender)
+            if site is not None:
+                return self.send_measured(site, data, timestamp)
+        columns = self.columns_of(data, timestamp)
+        return self.send_range(columns, 0, columns.length)
+
+    cdef int send_measured(self, SampleSite site, object data, object timestamp) except -1:
+        """Send a table while its app is profiled: reading it, and releasing what was read, is a part of the time."""
+        cdef Columns columns
+        cdef UsageC usage
+        cdef bint is_large = site.is_large
+        cdef int64_t started
+        if is_large:
+            read_usage(&usage)
+        started = siddhi_ticks()
+        columns = self.columns_of(data, timestamp)
+        self.add_reading(site, siddhi_ticks() - started, &usage if is_large else NULL)
+        site.is_large = is_large = columns.length >= WHOLE
+        self.send_range(columns, 0, columns.length)
+        if is_large:
+            read_usage(&usage)
+        started = siddhi_ticks()
+        columns = None
+        return self.add_reading(site, siddhi_ticks() - started, &usage if is_large else NULL)
+
+    cdef int add_reading(self, SampleSite site, int64_t ticks, const UsageC* before) except -1:
+        cdef AppLock lock = self.app.lock
+        lock_app(lock)
+        try:
+            if profiling.sites is not NULL and site_of_sender(self.sender) is site:    # else the profile has ended
+                site.add_reading(ticks, before)
+        finally:
+            unlock_app(lock)
+        return 0
+
+    cdef Columns columns_of(self, object data, object timestamp):
+        """Read a table and check all of it.
+
+        Raises:
+            EventError: a column is missing or does not fit its attribute.
+        """
+        cdef Columns columns
         try:
             columns = read_columns(data, self.layout, timestamp)
         except (ValueError, TypeError) as error:
@@ -65,22 +126,33 @@ cdef class BatchSender(RowSource):
         if columns.length and columns.timestamps is not NULL:
             check_time(self.sender.rows, columns.earliest)
             check_time(self.sender.rows, columns.latest)
+        return columns
+
+    cdef int send_range(self, Columns columns, Py_ssize_t start, Py_ssize_t stop) except -1:
+        """Send some rows of a table."""
+        cdef Py_ssize_t taken = start
         try:
             enter(self.sender)
             try:
-                self.send_columns(columns, &taken)
+                if self.layout is not columns.layout and (
+                        (self.layout.names, self.layout.types) != (columns.layout.names, columns.layout.types)):
+                    raise EventError(
+                        f"stream '{self.junction.id}' got other attributes while its app was changed, and before the batch "
+                        "was sent; no row of it was taken")
+                self.send_columns(columns, start, stop, &taken)
             finally:
                 unlock_app(self.app.lock)
         except KeyboardInterrupt as error:
             if hasattr(error, "add_note"):
                 error.add_note(f"stream '{self.junction.id}' had taken the first {taken} of {columns.length} rows")
             raise
+        return 0
 
-    cdef int send_columns(self, Columns columns, Py_ssize_t* taken) except -1:
-        """Send rows in blocks; taken[0] counts the rows sent, also on failure. The app's lock must be held."""
+    cdef int send_columns(self, Columns columns, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t* taken) except -1:
+        """Send rows in blocks; taken[0] is the row after the last one sent, also on failure. The app's lock must be held."""
         cdef EventC* block[MAX_BLOCK]
         cdef EventC* fresh
-        cdef Py_ssize_t start = 0, made = 0, n, i
+        cdef Py_ssize_t made = 0, n, i
         cdef bint inside = is_nested(self.app.lock), outermost = False
         cdef FrameC frame
         # A function of the app may send a batch into the stream that called it: the outer batch continues afterwards.
@@ -89,38 +161,53 @@ cdef class BatchSender(RowSource):
         cdef EventC** outer_block = self.block
         cdef Py_ssize_t outer_first = self.first, outer_size = self.block_size, outer_begun = self.junction.begun
         cdef uint64_t outer_unread = self.unread
+        cdef SampleSite site = site_of_sender(self.sender) if profiling.sites is not NULL else None
+        cdef SampleSite blocks = None if site is None else site.blocks
+        cdef SpanC span
+        cdef int unit = 0
+        cdef bint whole = blocks is not None and not inside and stop - start >= WHOLE
+        if whole:
+            blocks.begin_whole()
         if inside:
             frame = save_frame(self.app)
         try:
             if not self.app.running:
                 self.sender.refuse_not_running()
+            if site is not None:
+                site.more_rows += stop - start
+                if inside and profiling.open and not site.sampler.sampling:
+                    site = blocks = None       # a part of the unit that sends it
             outermost = not self.app.in_batch
             self.app.in_batch = True
-            n = min(<Py_ssize_t> BLOCK, columns.length)
+            n = min(<Py_ssize_t> BLOCK, stop - start)
             while made < n:
                 block[made] = acquire(self.pool)
                 block[made].flags = BORROWED
                 made += 1
-            while start < columns.length:
-                n = min(<Py_ssize_t> BLOCK, columns.length - start)
+            while start < stop:
+                n = min(<Py_ssize_t> BLOCK, stop - start)
                 self.junction.bind()
-                self.fill_block(columns, block, start, n)
-                self.columns, self.first, self.block, self.block_size = columns, start, block, n
-                self.junction.rows = self
-                PyErr_CheckSignals()
+                if blocks is not None:
+                    unit = begin_unit(blocks, &span)
                 self.junction.begun = 0
                 try:
+                    self.fill_block(columns, block, start, n)
+                    self.columns, self.first, self.block, self.block_size = columns, start, block, n
+                    self.junction.rows = self
+                    PyErr_CheckSignals()
                     self.send_block(block, n)
+                    for i in range(n):
+                        if block[i].refs != 1 or not block[i].flags & BORROWED:
+                            # A receiver has retained the record: the next row needs a new one.
+                            fresh = acquire(self.pool)          # first: on failure the whole block is released below
+                            release(self.pool, block[i])
+                            block[i] = fresh
+                            block[i].flags = BORROWED
                 finally:
+                    if blocks is not None:
+                        end_unit(blocks, &span, unit)
                     taken[0] = start + self.junction.begun
                     self.app.raise_deferred()
-                for i in range(n):
-                    if block[i].refs != 1 or not block[i].flags & BORROWED:
-                        # A receiver has retained the record: the next row needs a new one.
-                        fresh = acquire(self.pool)          # first: on failure the whole block is released below
-                        release(self.pool, block[i])
-                        block[i] = fresh
-                        block[i].flags = BORROWED
                 start += BLOCK
         finally:
             self.junction.rows, self.columns, self.unread = outer_rows, outer_columns, outer_unread
@@ -128,10 +215,18 @@ cdef class BatchSender(RowSource):
             self.junction.begun = outer_begun
             for i in range(made):
                 release(self.pool, block[i])
+            if whole:
+                blocks.end_whole()
             try:
                 if outermost:
                     self.app.in_batch = False
-                    self.flush_callbacks()
+                    if site is not None:
+                        unit = begin_unit(site.flushes, &span)
+                    try:
+                        self.flush_callbacks()
+                    finally:
+                        if site is not None:
+                            end_unit(site.flushes, &span, unit)
             finally:
                 if inside:
                     restore_frame(self.app, &frame)
@@ -241,3 +336,48 @@ cdef class BatchSender(RowSource):
                             Py_XINCREF(<PyObject*> event.body[self.words + j])
                 return 0
         return 0
+
+
+@cython.final
+cdef class ReadBatch:
+    """A table that was read and checked for a stream, of which ranges of rows are sent. ``len()`` is the number of rows.
+
+    Returned by :meth:`InputHandler.read_batch`. It keeps the table's memory: change the table only when all has been sent.
+    """
+
+    def __init__(self):
+        raise TypeError("use InputHandler.read_batch()")
+
+    def __len__(self):
+        return self.columns.length
+
+    @property
+    def times(self):
+        """Times of the rows (ms), a new int64 array; None: the table has been read without times."""
+        import numpy
+        if self.columns.timestamps is NULL:
+            return None
+        times = numpy.empty(self.columns.length, numpy.int64)
+        if self.columns.length:
+            memcpy(<void*> <size_t> times.__array_interface__["data"][0], self.columns.timestamps,
+                   self.columns.length * sizeof(int64_t))
+        return times
+
+    def send(self, Py_ssize_t start=0, stop=None):
+        """Send the rows from *start* to *stop* (exclusive); None: to the end.
+
+        Raises:
+            IndexError: the table has no such rows.
+            NotRunningError: the app is not running.
+        """
+        cdef Py_ssize_t end = self.columns.length if stop is None else stop
+        if not 0 <= start <= end <= self.columns.length:
+            raise IndexError(f"no rows {start} to {end} in a table of {self.columns.length} rows")
+        self.sender.send_range(self.columns, start, end)
+
+
+cdef ReadBatch new_read_batch(BatchSender sender, object data, object timestamp):
+    cdef ReadBatch batch = ReadBatch.__new__(ReadBatch)
+    batch.sender = sender
+    batch.columns = sender.columns_of(data, timestamp)
+    return batch

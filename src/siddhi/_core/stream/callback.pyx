@@ -17,9 +17,26 @@ from siddhi._core.record.event cimport LONG, EventC, EventPool, Layout
 from siddhi._core.record.user_event cimport make_event, make_events
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.operator cimport BlockTraits, receive_fn, refuse_blocks
+from siddhi._core.runtime.sampler cimport Meter, Sampler, SpanC, profiling, sampler_here
 
 cdef extern from "Python.h":
     PyObject* PyObject_CallOneArg(PyObject* callable, PyObject* argument)
+
+
+cdef PyObject* call_sampled(StreamCallback callback, object events):
+    """Call a function and measure it where the unit is sampled; NULL: an exception is set."""
+    cdef Sampler sampler = sampler_here()
+    cdef Meter meter
+    cdef SpanC span
+    cdef PyObject* answer
+    if sampler is None:
+        return PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
+    meter = sampler.meter_of(callback, "callback", ("stream", callback.stream, callback.function))
+    meter.events_in += sampler.weight * len(events)
+    sampler.open_span(meter, &span)
+    answer = PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
+    sampler.close_span(&span)
+    return answer
 
 
 cdef int call_back(StreamCallback callback, EventChunk* chunk) except -1:
@@ -29,7 +46,11 @@ cdef int call_back(StreamCallback callback, EventChunk* chunk) except -1:
     else:
         events = make_events(chunk, callback.pool, callback.layout)
     # Called through the C API: a try block around every call would cost as much as a filter.
-    cdef PyObject* answer = PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
+    cdef PyObject* answer
+    if profiling.sampler is NULL:
+        answer = PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
+    else:
+        answer = call_sampled(callback, events)
     if answer is NULL:
         return callback.app.report(f"callback of '{callback.stream}'", events)
     if <object> answer is not None:
@@ -108,8 +129,19 @@ cdef class BatchCallback(Receiver):
         if self.builder.size == 0:
             return 0
         batch = self.builder.take()
+        cdef Sampler sampler = sampler_here()
+        cdef SpanC span
+        cdef Meter meter
+        if sampler is not None:
+            meter = sampler.meter_of(self, "callback", ("batches", self.stream, self.function))
+            meter.events_in += sampler.weight * len(batch)
+            sampler.open_span(meter, &span)
         try:
-            answer = self.function(batch)
+            try:
+                answer = self.function(batch)
+            finally:
+                if sampler is not None:
+                    sampler.close_span(&span)
         except Exception as error:
             if self.app.passes_on(error):
                 raise error
@@ -133,11 +165,6 @@ cdef void release_columns(void** data, uint8_t** valid, int first, int end) noex
     PyMem_Free(valid)
 
 
-cdef struct ChunkSpanC:                   # a chunk of several events; all other rows are chunks of one
-    Py_ssize_t row
-    Py_ssize_t size
-
-
 @cython.final
 cdef class Collector(BatchCallback):
     """Collects the events of one stream, with their times and chunk numbers as optional columns.
@@ -148,27 +175,27 @@ cdef class Collector(BatchCallback):
         stream: name of the stream.
         timestamp: name of the column with the events' times (ms); None: no such column.
         chunk: name of the column with chunk numbers, counted from 0; None: no such column.
+        end: name of the column with the ends of lifetimes (temporal streams only); None: no such column.
     """
 
-    cdef Layout layout
-    cdef readonly str timestamp
-    cdef readonly str chunk
-    cdef int64_t chunks              # number of chunks drained so far
-    cdef ChunkSpanC* spans
-    cdef Py_ssize_t n_spans
-    cdef Py_ssize_t span_capacity
-
-    def __init__(self, AppContext app not None, BatchBuilder builder not None, str stream not None, timestamp, chunk):
+    def __init__(self, AppContext app not None, BatchBuilder builder not None, str stream not None, timestamp, chunk,
+                 end=None):
         BatchCallback.__init__(self, app, builder, stream, ())
-        hidden = tuple([name for name in (timestamp, chunk) if name is not None])
+        hidden = tuple([name for name in (timestamp, end, chunk) if name is not None])
         self.timestamp = timestamp
         self.chunk = chunk
+        self.end = end
         self.layout = Layout(builder.layout.names + hidden, builder.layout.types + (LONG,) * len(hidden))
         self.waiting = True          # only drain() takes the events
         self.chunked = True
 
     def __dealloc__(self):
         PyMem_Free(self.spans)
+        PyMem_Free(self.ends)
+
+    def collects(self, tuple names not None, tuple types not None):
+        """Whether its columns are attributes of these names and types."""
+        return (self.builder.layout.names, self.builder.layout.types) == (names, types)
 
     def move(self, AppContext app not None):
         """Continue with the events of another app whose stream has the same attributes."""
@@ -201,6 +228,23 @@ cdef class Collector(BatchCallback):
         self.n_spans += 1
         return 0
 
+    cdef int append_lifetime(self, EventC* row, int64_t start, int64_t end, bint several) except -1:
+        cdef int64_t* larger
+        cdef Py_ssize_t capacity
+        if self.builder.size == self.end_capacity:
+            capacity = max(64, 2 * self.end_capacity)
+            larger = <int64_t*> PyMem_Realloc(self.ends, capacity * sizeof(int64_t))
+            if larger is NULL:
+                raise MemoryError
+            self.ends = larger
+            self.end_capacity = capacity
+        self.builder.append(row)
+        self.builder.timestamps[self.builder.size - 1] = start
+        self.ends[self.builder.size - 1] = end
+        if several:
+            self.spans[self.n_spans - 1].size += 1
+        return 0
+
     cpdef int flush(self) except -1:
         return 0
 
@@ -208,7 +252,7 @@ cdef class Collector(BatchCallback):
         """Return the events since the last drain as an :class:`EventBatch`."""
         cdef EventBatch batch
         cdef int width = self.builder.layout.width, more = self.layout.width - width, i
-        cdef Py_ssize_t n
+        cdef Py_ssize_t n, row
         cdef void** data = NULL
         cdef uint8_t** valid = NULL
         cdef bint done = False
@@ -236,6 +280,11 @@ cdef class Collector(BatchCallback):
             batch.data, batch.valid, batch.layout = data, valid, self.layout
             if n and self.timestamp is not None:
                 memcpy(data[width], batch.ts, n * sizeof(int64_t))
+            if n and self.end is not None:
+                i = width + (self.timestamp is not None)
+                memcpy(data[i], self.ends, n * sizeof(int64_t))
+                for row in range(n):
+                    valid[i][row] = self.ends[row] != NO_END
             self.number(<int64_t*> data[width + more - 1] if n and self.chunk is not None else NULL, n)
         return batch
 

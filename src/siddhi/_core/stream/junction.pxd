@@ -7,8 +7,8 @@
 # requires that the plan calls the stream batch safe (`columnar`), and that there is one receiver or all receivers are
 # order free (`block_mode`, see BlockTraits).
 #
-# If many receivers begin with an equality guard on one attribute, an event is delivered only to those whose guard
-# matches and to those without a guard (see routing.pxd).
+# If many receivers begin with conditions on single attributes, an event is delivered only to those that the predicate
+# index finds and to those that are not filed in it (see routing.pxd).
 
 from libc.stdint cimport uint64_t
 
@@ -56,7 +56,7 @@ cdef class StreamJunction(FaultSink):
     cdef bint counts               # `counting`
     cdef bint plain                # every receiver gets every event: nothing to count or to route
     cdef bint arranged             # `plain` and `dispatch` are up to date
-    cdef Dispatch dispatch         # None: too few receivers have a guard
+    cdef Dispatch dispatch         # None: too few receivers are filed
     cdef long long changes         # number of changes of the receivers
     cdef int arrange(self) except -1
     cdef int send_special(self, EventChunk* chunk) except -1
@@ -79,6 +79,9 @@ cdef class StreamJunction(FaultSink):
     cdef int fail(self, int receiver, EventChunk* chunk) except -1
     cdef int settle(self, object error, EventChunk* chunk) except -1
     cdef int check_depth(self) except -1
+    cdef int extend(self, Py_ssize_t known) except -1
+    cdef int send_routed(self, EventChunk* chunk) except? -2147483648
+    cdef int send_picked(self, Dispatch dispatch, EventC** events, Py_ssize_t n) except -1
 
 cdef inline int send(StreamJunction junction, EventChunk* chunk) except -1:
     """Deliver a chunk to every receiver."""

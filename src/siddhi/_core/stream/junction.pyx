@@ -1,6 +1,11 @@
 """Stream junctions."""
 
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
+from libc.string cimport memmove
+
+cdef extern from "Python.h":
+    PyObject* PyList_GET_ITEM(list items, Py_ssize_t i)      # borrowed
 
 from siddhi._core.record.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.record.event cimport EventC, acquire, cell_from_python
@@ -10,7 +15,7 @@ from siddhi._core.record.user_event cimport make_events
 from siddhi._core.runtime.context cimport UNCHECKED_DEPTH, leave
 from siddhi._core.runtime.lock cimport is_nested, lock_app, unlock_app
 from siddhi._core.runtime.operator cimport refuse_blocks
-from siddhi._core.stream.routing cimport ReceiverListC
+from siddhi._core.stream.routing cimport PickedC
 
 
 cdef class RowSource:
@@ -44,6 +49,22 @@ cdef class TombstoneReceiver(Receiver):
 cdef Receiver TOMBSTONE = TombstoneReceiver()
 
 
+cdef Py_ssize_t place_of(list items, object item) noexcept:
+    """Return the place of an object in a list, -1: it is not there. It is compared with nothing."""
+    cdef Py_ssize_t i
+    for i in range(len(items) - 1, -1, -1):
+        if PyList_GET_ITEM(items, i) == <PyObject*> item:
+            return i
+    return -1
+
+
+cdef int keep_index(StreamJunction junction, Dispatch dispatch) except -1:
+    """Go on with an index that knows the change of the receivers."""
+    junction.dispatch = dispatch
+    junction.arranged = True
+    return 0
+
+
 cdef class StreamJunction:
     """Junction of one stream.
 
@@ -71,19 +92,34 @@ cdef class StreamJunction:
 
     def subscribe(self, Receiver receiver not None):
         """Add a receiver after the present ones."""
-        self.receivers.append(receiver)
-        self.rebuild()
+        self.insert(self.n, receiver)
+
+    def insert(self, Py_ssize_t position, Receiver receiver not None):
+        """Add a receiver before that at a position, or at the end; if there is one at it, no delivery is running."""
+        cdef Dispatch dispatch = self.dispatch
+        self.receivers.insert(position, receiver)
+        self.extend(position)
+        if dispatch is not None and self.app.depth == 0 and receiver.sleeper is None:
+            if dispatch.insert(self.layout, position, receiver.filing):
+                keep_index(self, dispatch)
 
     def unsubscribe(self, Receiver receiver not None):
         """Remove a receiver; ignore unknown ones."""
-        if receiver not in self.receivers:
+        cdef Dispatch dispatch = self.dispatch
+        cdef Py_ssize_t position = place_of(self.receivers, receiver)
+        if position < 0:
             return
         if self.app.depth == 0:
-            self.receivers = [other for other in self.receivers if other is not receiver]
-        else:
-            # A delivery may be iterating over the receivers: the entry stays until it has ended.
-            self.receivers = [TOMBSTONE if other is receiver else other for other in self.receivers]
-            self.retire(receiver)
+            del self.receivers[position]
+            memmove(&self.array[position], &self.array[position + 1], (self.n - position - 1) * sizeof(SubscriptionC))
+            self.extend(self.n - 1)
+            if dispatch is not None and receiver.sleeper is None:
+                if dispatch.remove(position, receiver.filing):
+                    keep_index(self, dispatch)
+            return
+        # A delivery may be iterating over the receivers: the entry stays until it has ended.
+        self.receivers = [TOMBSTONE if other is receiver else other for other in self.receivers]
+        self.retire(receiver)
         self.rebuild()
 
     cdef int retire(self, Receiver receiver) except -1:
@@ -94,6 +130,15 @@ cdef class StreamJunction:
             self.app.depth_limit = 0
         return 0
 
+    def leave(self, StreamFeeder feeder not None):
+        """Forget an output that inserts into the stream no more."""
+        del self.feeders[place_of(self.feeders, feeder)]
+
+    def exchange(self, Receiver receiver not None, Receiver by not None):
+        """Deliver to another receiver in place of one. No delivery is running."""
+        self.receivers = [by if other is receiver else other for other in self.receivers]
+        self.rebuild()
+
     def tidy(self):
         """Drop the receivers that were removed during a delivery."""
         if self.retired:
@@ -102,12 +147,20 @@ cdef class StreamJunction:
             self.retired = []
 
     cdef int rebuild(self) except -1:
-        cdef Py_ssize_t i, n = len(self.receivers)
-        cdef SubscriptionC* array = <SubscriptionC*> PyMem_Realloc(self.array, max(1, n) * sizeof(SubscriptionC))
-        if array is NULL:
-            raise MemoryError
-        self.array = array
-        for i in range(n):
+        return self.extend(0)
+
+    cdef int extend(self, Py_ssize_t known) except -1:
+        """Take up the receivers behind the first ``known``."""
+        cdef Py_ssize_t i, n = len(self.receivers), room = 1
+        cdef SubscriptionC* array
+        while room < n:
+            room *= 2
+        if known == 0 or 2 * known <= room:      # the array has a power of two as its length
+            array = <SubscriptionC*> PyMem_Realloc(self.array, room * sizeof(SubscriptionC))
+            if array is NULL:
+                raise MemoryError
+            self.array = array
+        for i in range(known, n):
             self.array[i].receiver = <void*> self.receivers[i]
             self.array[i].on_chunk = (<Receiver> self.receivers[i]).on_chunk
         self.n = <int> n
@@ -133,30 +186,27 @@ cdef class StreamJunction:
 
     @property
     def dispatches(self):
-        """Name of the attribute that events are routed by; None if every receiver gets every event."""
+        """Names of the attributes that events are routed by; None if every receiver gets every event."""
         self.arrange()
-        return None if self.dispatch is None else self.layout.names[self.dispatch.position]
+        if self.dispatch is None:
+            return None
+        return tuple([self.layout.names[position] for position in self.dispatch.positions])
 
     cdef int arrange(self) except -1:
-        """Build the predicate index of the receivers, if the plan routes by an attribute."""
+        """Build the predicate index of the receivers, if the plan has filed any."""
         cdef Receiver receiver
         if self.arranged:
             return 0
-        guards = [receiver.equality_guard for receiver in self.receivers]
-        position = next((guard[0] for guard in guards if guard is not None), None)
-        if position is not None:
-            self.dispatch = Dispatch(self.layout, position, [
-                guard[1] if guard is not None and guard[0] == position else None for guard in guards])
+        filings = [receiver.filing for receiver in self.receivers]
+        if any([filing is not None for filing in filings]):
+            self.dispatch = Dispatch(self.layout, filings, [receiver.sleeper for receiver in self.receivers])
         self.arranged = True
         self.plain = self.dispatch is None and not self.counts
         return 0
 
     cdef int send_special(self, EventChunk* chunk) except -1:
         """Deliver a chunk that needs counting or routing, or whose receivers have changed."""
-        cdef int i = 0, k
-        cdef long long changes
-        cdef Dispatch dispatch
-        cdef ReceiverListC routed_to
+        cdef int i = 0
         if not self.arranged:
             self.arrange()
         if self.counts:
@@ -164,25 +214,53 @@ cdef class StreamJunction:
         self.app.depth += 1
         if self.app.depth > self.app.depth_limit:
             self.check_depth()
-        if self.dispatch is not None and chunk.head.next is NULL:
-            dispatch = self.dispatch
-            routed_to = dispatch.lists[dispatch.list_of(chunk.head)]
-            changes = self.changes
-            for k in range(routed_to.n):
-                i = routed_to.at[k]
-                if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
-                    return self.fail(i, chunk)
-                i += 1
-                if self.changes != changes:
-                    break                  # receivers were added or removed: deliver the rest one by one
-            else:
-                i = self.n
+        if self.dispatch is not None:
+            i = self.send_routed(chunk)
+            if i < 0:
+                return self.fail(~i, chunk)
         while i < self.n:
             if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
                 return self.fail(i, chunk)
             i += 1
         self.app.depth -= 1
         return 0
+
+    cdef int send_routed(self, EventChunk* chunk) except? -2147483648:
+        """Deliver a chunk to the receivers that the index finds.
+
+        Returns:
+            The first receiver that is left to call: all have been called, or they have changed meanwhile. If receiver i
+            has failed, ~i; its exception is set.
+        """
+        cdef int i = 0
+        cdef Py_ssize_t at, end
+        cdef long long wakes, changes = self.changes
+        cdef Dispatch dispatch = self.dispatch   # sends inside this one may replace it
+        cdef EventC* event = chunk.head
+        wakes = dispatch.wakes
+        at = dispatch.top
+        end = at + (dispatch.find(event) if event.next is NULL else dispatch.find_any(event))
+        cdef Py_ssize_t begin = at
+        dispatch.top = end
+        while at < end:
+            i = dispatch.found[at]
+            if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
+                dispatch.top = begin
+                return ~i
+            if self.changes != changes:
+                dispatch.top = begin
+                return i + 1                     # receivers were added or removed: deliver the rest one by one
+            at += 1
+            if dispatch.wakes != wakes:          # perhaps a later one, by a send inside this one
+                wakes = dispatch.wakes
+                dispatch.top = begin
+                end = begin + (dispatch.find(event) if event.next is NULL else dispatch.find_any(event))
+                dispatch.top = end
+                at = begin
+                while at < end and dispatch.found[at] <= i:
+                    at += 1
+        dispatch.top = begin
+        return self.n
 
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
         """Send records, each as a chunk of its own; as a block if blocks are allowed."""
@@ -254,28 +332,47 @@ cdef class StreamJunction:
 
     cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1:
         """Pass to each receiver the events routed to it."""
-        cdef Dispatch dispatch = self.dispatch
-        cdef EventC* sorted[MAX_BLOCK]
+        cdef Dispatch dispatch = self.dispatch   # sends inside this one may replace it
+        cdef Py_ssize_t begin = 0, m, limit = dispatch.block_limit()
+        while begin < n:
+            m = min(limit, n - begin)
+            self.n_failed = 0
+            self.send_picked(dispatch, events + begin, m)
+            begin += m
+        return 0
+
+    cdef int send_picked(self, Dispatch dispatch, EventC** events, Py_ssize_t n) except -1:
         cdef EventC* remaining[MAX_BLOCK]
         cdef EventC** routed
-        cdef Py_ssize_t* starts = <Py_ssize_t*> PyMem_Malloc((dispatch.n_lists() + 1) * sizeof(Py_ssize_t))
-        cdef Py_ssize_t m
-        cdef int i, list_index
-        if starts is NULL:
-            raise MemoryError
+        cdef PickedC picked
+        cdef Py_ssize_t m, j = 0
+        cdef int i, k = 0
         try:
-            dispatch.sort_block(events, n, sorted, starts)
-            for i in range(self.n):
-                list_index = dispatch.guards[i]
-                routed = events if list_index == -1 else sorted + starts[list_index]
-                m = n if list_index == -1 else starts[list_index + 1] - starts[list_index]
+            dispatch.pick(events, n, &picked)
+            while j < dispatch.c.n_always or k < picked.n:
+                if k == picked.n or (j < dispatch.c.n_always and dispatch.c.always[j] < picked.receivers[k]):
+                    i = dispatch.c.always[j]
+                    routed, m = events, n
+                    j += 1
+                else:
+                    i = picked.receivers[k]
+                    routed, m = picked.events + picked.starts[k], picked.starts[k + 1] - picked.starts[k]
+                    k += 1
+                    if m != n and dispatch.may_sleep(i):
+                        # The first event may wake it: it gets those that follow, too.
+                        m = n
+                        while events[n - m] is not routed[0]:
+                            m -= 1
+                        routed = events + (n - m)
                 if self.n_failed:
                     m = self.without_failed(routed, m, remaining)
                     routed = remaining
                 if m:
                     (<Receiver> self.array[i].receiver).receive_block(routed, m)
         finally:
-            PyMem_Free(starts)
+            PyMem_Free(picked.receivers)
+            PyMem_Free(picked.starts)
+            PyMem_Free(picked.events)
         return 0
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:

@@ -5,9 +5,9 @@ from libc.stdint cimport int64_t
 
 from time import perf_counter_ns
 
-from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.chunk cimport EventChunk, chunk_clear, chunk_release
 from siddhi._core.record.event cimport EventC
-from siddhi._core.record.user_event cimport make_events
+from siddhi._core.record.user_event cimport make_events, replace_values
 from siddhi._core.runtime.operator cimport BlockTraits, Receiver
 from siddhi._core.stream.junction cimport StreamJunction
 
@@ -16,8 +16,6 @@ from siddhi._core.stream.junction cimport StreamJunction
 cdef class Stopwatch:
     """Time measured by probes inside the current one. Shared by the probes of an app; guarded by the app's lock."""
 
-    cdef int64_t inside
-
 
 @cython.final
 cdef class LatencyProbe(Receiver):
@@ -25,7 +23,7 @@ cdef class LatencyProbe(Receiver):
 
     Args:
         inner: the wrapped receiver.
-        place: the junction, or receiver of a partition, that it is subscribed to.
+        target: the junction, or receiver of a partition, that it is subscribed to.
         stopwatch: the stopwatch of the app.
 
     Attributes:
@@ -34,7 +32,7 @@ cdef class LatencyProbe(Receiver):
         slowest: longest time for one chunk, ns.
     """
 
-    cdef Receiver inner
+    cdef readonly Receiver inner
     cdef object target
     cdef Stopwatch stopwatch
     cdef readonly int64_t chunks
@@ -50,6 +48,17 @@ cdef class LatencyProbe(Receiver):
         """Replace the receiver and reset the counters; the app's lock must be held."""
         self.chunks = self.nanoseconds = self.slowest = 0
         self.exchange(self.inner, self)
+
+    def add(self, LatencyProbe other not None):
+        """Add the counts of another probe."""
+        self.chunks += other.chunks
+        self.nanoseconds += other.nanoseconds
+        self.slowest = max(self.slowest, other.slowest)
+
+    def count(self, int64_t chunks, int64_t nanoseconds):
+        """Go on counting from given values."""
+        self.chunks = chunks
+        self.nanoseconds = nanoseconds
 
     def detach(self):
         """Restore the receiver; the app's lock must be held."""
@@ -108,10 +117,11 @@ cdef class Breakpoint(Receiver):
     Args:
         inner: the wrapped entry.
         junction: the junction it is subscribed to.
-        function: ``fn(events: list[Event])``; its exceptions go to the app's error handling.
+        function: ``fn(events: list[Event])``: returns None, or the rows that this query gets in place of the events. Its
+            exceptions go to the app's error handling, and the query gets the events as they are.
     """
 
-    cdef Receiver inner
+    cdef readonly Receiver inner
     cdef StreamJunction junction
     cdef object function
 
@@ -126,14 +136,24 @@ cdef class Breakpoint(Receiver):
         self.junction.rebuild()
 
     cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventChunk replaced
         events = make_events(chunk, self.junction.pool, self.junction.layout)
+        chunk_clear(&replaced)
         try:
-            self.function(events)
+            rows = self.function(events)
+            if rows is not None:
+                replace_values(chunk, rows, self.junction.pool, self.junction.layout, &replaced)
         except Exception as error:
             if self.junction.app.passes_on(error):
                 raise error
             self.junction.app.handle(error, "debugger callback", events)
-        return self.inner.receive(chunk)
+        if replaced.head is NULL:
+            return self.inner.receive(chunk)
+        # Other queries read the stream's records: what is changed here is a copy.
+        try:
+            return self.inner.receive(&replaced)
+        finally:
+            chunk_release(&replaced, self.junction.pool)
 
     cdef void abort(self) noexcept:
         self.inner.abort()

@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from siddhi._core.record.event cimport DOUBLE, LONG, STRING, CellC, EventC, EventPool, Layout, acquire
 from siddhi._core.record.instant cimport TimestampCheck, is_usual
+from siddhi._core.record.row_reader cimport RowReader
 from siddhi._core.stream.junction cimport StreamJunction
 
 cdef extern from "Python.h":
@@ -46,8 +47,11 @@ cdef class RowParser:
     cdef uint8_t* codes                # of the layout
     cdef int width
     cdef int words
+    cdef RowReader reader              # of the class of the last row that it could read, or None
+    cdef dict readers                  # by class; None: rows of the class are not read by such a reader
     cdef void bind(self, StreamJunction junction) noexcept
     cdef tuple values_of(self, row)
+    cdef RowReader reader_of(self, kind)
     cdef int refuse_width(self, tuple row) except -1
     cdef int read_value(self, EventC* event, int position, object value) except -1      # releases the record on failure
     cdef int64_t time_of(self, timestamp) except? -1

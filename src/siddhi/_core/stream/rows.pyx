@@ -3,16 +3,22 @@
 cimport cython
 
 from siddhi._core.record.event cimport cell_from_python, release
+from siddhi._core.record.row_reader cimport RowReader, new_reader
 from siddhi._core.record.user_event cimport Event, read_timestamp, row_values
 from siddhi.errors import EventError, shown
+
+
+cdef enum:
+    MOST_CLASSES = 64      # whose readers are kept
 
 
 @cython.final
 cdef class RowParser:
     """Reads rows and timestamps that are sent into one stream.
 
-    A tuple gives the values in attribute order. Any other row goes through :func:`row_values`, which reads rows with
-    names by name. Every refusal is an :class:`siddhi.errors.EventError` that names the stream.
+    A tuple gives the values in attribute order. Any other row is read by name if it has names: by a :class:`RowReader` of
+    its class, or else by :func:`row_values`, which has the errors. Every refusal is an :class:`siddhi.errors.EventError`
+    that names the stream.
 
     Args:
         junction: the junction of the stream.
@@ -30,15 +36,35 @@ cdef class RowParser:
         self.codes = self.layout.codes
         self.width = self.layout.width
         self.words = self.layout.words
+        self.reader = None
+        self.readers = None
 
     cdef tuple values_of(self, row):
         """Return the values of a row that is not a tuple, in attribute order."""
-        if isinstance(row, Event):
-            return (<Event> row).load()
+        cdef RowReader reader = self.reader
+        cdef tuple values
+        if reader is None or reader.kind is not type(row):
+            if isinstance(row, Event):
+                return (<Event> row).load()
+            self.reader = reader = self.reader_of(type(row))
+        if reader is not None:
+            values = reader.read(row)
+            if values is not None:
+                return values
         try:
             return row_values(row, self.layout.names)
         except EventError as error:
             raise EventError(f"stream '{self.stream}': {error}") from None
+
+    cdef RowReader reader_of(self, kind):
+        """Return the reader of the rows of a class, or None."""
+        if self.readers is None or len(self.readers) >= MOST_CLASSES:
+            self.readers = {}
+        if kind in self.readers:
+            return self.readers[kind]
+        reader = new_reader(kind, self.layout.names, True)
+        self.readers[kind] = reader
+        return reader
 
     cdef int refuse_width(self, tuple row) except -1:
         raise EventError(

@@ -1,8 +1,16 @@
-from typing import final
+from collections.abc import Coroutine, Iterable
+from typing import Any, final
 
+from siddhi._core.record.user_event import Event
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.stream.junction import StreamJunction
 
 @final
 class EventSender:
     def __init__(self, app: AppContext, junction: StreamJunction) -> None: ...
+    def context(self) -> AppContext: ...
+
+class AwaitedSends:
+    def send_async(self, row: Any, timestamp: Any = None) -> Coroutine[Any, Any, None]: ...
+    def send_events_async(self, events: Iterable[Event]) -> Coroutine[Any, Any, None]: ...
+    def send_batch_async(self, data: Any, timestamp: Any = None) -> Coroutine[Any, Any, None]: ...

@@ -10,7 +10,8 @@ class Trigger(Processor):
     def await_first_instant(self) -> None: ...
 
 @final
-class StartTrigger(Trigger): ...
+class StartTrigger(Trigger):
+    def pass_over(self) -> None: ...
 
 @final
 class PeriodicTrigger(Trigger):

@@ -87,7 +87,7 @@ cdef class Trigger(Processor):
         return True
 
     cdef int write(self, SnapshotWriter writer) except -1:
-        writer.put_i64(self.due)
+        writer.put_due(self.due)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
@@ -120,6 +120,10 @@ cdef class StartTrigger(Trigger):
         if not self.fired:
             self.fired = True
             self.fire()
+
+    def pass_over(self):
+        """Do not fire at the next start: the app is running already."""
+        self.fired = True
 
     def await_first_instant(self):
         """Do nothing: the trigger fires once, and has fired."""

@@ -11,6 +11,7 @@ from siddhi._core.record.event cimport BOOL, OBJECT, STRING, CellC, EventPool, L
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
+from siddhi._core.runtime.sampler cimport profiling
 from siddhi._core.table.access cimport NumbersC
 from siddhi._core.table.index cimport NO_ROW
 from siddhi._core.table.search cimport part_distinct, rows_equal
@@ -191,13 +192,14 @@ cdef class TableSink(QueryOutput):
 
     cdef int bind_blocks(self, BlockTraits* traits) except -1:
         refuse_blocks(traits)
-        traits.order_free = not self.callbacks and self.limiter is None and not self.app.frame.playback
+        traits.order_free = (not self.callbacks and self.debugger is None and self.limiter is None
+                             and not self.app.frame.playback)
         return 0
 
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         cdef EventC* event = chunk.head
         if (event.next is not NULL or self.limiter is not None or self.counting or self.callbacks
-                or self.buffered is not NULL):
+                or self.debugger is not None or self.buffered is not NULL or profiling.sampler is not NULL):
             return QueryOutput.emit(self, chunk, last_timestamp)
         # Common case: a single event without callbacks or limiter.
         try:

@@ -1,5 +1,6 @@
 from typing import final
 
+from siddhi._core.expression.parameter import ParameterSet
 from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.selector import Selector
 from siddhi._core.record.event import EventPool, Layout
@@ -16,7 +17,8 @@ class CollectOutput(QueryOutput):
 class FinishedSelector(Selector): ...
 
 class OnDemand:
-    def run(self) -> list[Event] | None: ...
+    def declare(self, parameters: ParameterSet) -> None: ...
+    def run(self, values: dict[str, object] | None = None) -> list[Event] | None: ...
 
 @final
 class OnDemandFind(OnDemand):

@@ -3,6 +3,7 @@
 cimport cython
 
 from siddhi._core.expression.executor cimport Executor
+from siddhi._core.expression.parameter cimport ParameterSet
 from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.query.selector cimport Selector
 from siddhi._core.record.chunk cimport EventChunk
@@ -102,13 +103,25 @@ cdef class OnDemand:
 
     cdef readonly AppContext app
     cdef readonly Processor selector
+    cdef ParameterSet parameters    # or None
     cdef bint busy
 
     cdef object answer(self):
         raise TypeError(f"{type(self).__name__} must implement answer()")
 
-    def run(self):
-        """Return the answer; None if the same query is running further up the stack."""
+    def declare(self, ParameterSet parameters not None):
+        """Let run() take values of these parameters."""
+        self.parameters = parameters
+
+    def run(self, dict values=None):
+        """Return the answer; None if the same query is running further up the stack.
+
+        Args:
+            values: values of the declared parameters by name; None: there are none.
+
+        Raises:
+            ParameterMismatchError: the values are not those of the parameters.
+        """
         cdef FrameC* frame = &self.app.frame
         cdef FrameC before
         cdef EventC* slots[1]
@@ -117,6 +130,8 @@ cdef class OnDemand:
         try:
             if self.busy:
                 return None
+            if self.parameters is not None:
+                self.parameters.set(values)
             self.busy = True
             before = frame[0]
             slots[0] = NULL

@@ -10,7 +10,7 @@ from siddhi._core.expression.executor cimport Executor
 from siddhi._core.record.event cimport EventC, Layout
 from siddhi._core.record.frame cimport FrameC
 from siddhi._core.runtime.lookup cimport Searchable
-from siddhi._core.runtime.metrics cimport OperationMeter
+from siddhi._core.runtime.context cimport OperationMeter
 from siddhi._core.table.access cimport Access, KeyAccess, NumbersC, ValueAccess
 from siddhi._core.table.index cimport ChainC
 from siddhi._core.table.table cimport Table

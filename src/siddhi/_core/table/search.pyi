@@ -4,8 +4,8 @@ from typing import final
 from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
+from siddhi._core.runtime.context import OperationMeter
 from siddhi._core.runtime.lookup import Searchable
-from siddhi._core.runtime.metrics import OperationMeter
 from siddhi._core.table.access import Access
 from siddhi._core.table.table import Table
 

@@ -10,6 +10,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn, evaluate_to_python, new_executor
+from siddhi._core.expression.parameter cimport ParameterSet
 from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport BOOL, EventC, EventPool, Layout, acquire, event_to_tuple, release
@@ -153,16 +154,16 @@ cdef class StoreSearchable(Searchable):
     """A table in a store as one side of a join (binding IN_SLOT) or as source of an on-demand query (AS_EVENT).
 
     Args:
-        question: the condition.
+        query: the search in the store.
         slot: slot in which the condition reads the row; joins have the slots 0 and 1.
     """
 
-    cdef readonly StoreQuery question
+    cdef readonly StoreQuery query
     cdef EventC* null_event                # stands in for the current event; no cells, no timestamp, no pool
 
-    def __cinit__(self, StoreQuery question not None, int slot):
-        self.question = question
-        self.pool = question.pool
+    def __cinit__(self, StoreQuery query not None, int slot):
+        self.query = query
+        self.pool = query.pool
         self.slot = slot
         self.null_event = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
         if self.null_event is NULL:
@@ -174,9 +175,9 @@ cdef class StoreSearchable(Searchable):
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef EventC* event = self.null_event
-        if self.question.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
+        if self.query.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
             event = frame.slots[1 - self.slot]
-        return self.question.find(event, frame, found)
+        return self.query.find(event, frame, found)
 
 
 @cython.final
@@ -223,17 +224,17 @@ cdef class CachedQuery:
 
 
 cdef int in_cached(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
-    cdef CachedQuery question = <CachedQuery> x.data
-    if question.cache.ensure():
-        return question.memory.contains(e, f)
-    return question.store.contains(e, f)
+    cdef CachedQuery query = <CachedQuery> x.data
+    if query.cache.ensure():
+        return query.memory.contains(e, f)
+    return query.store.contains(e, f)
 
 
-def make_in_cached(CachedQuery question not None, str name not None):
+def make_in_cached(CachedQuery query not None, str name not None):
     """Return an executor of ``condition in table``."""
     cdef Executor executor = new_executor(<eval_fn> in_cached, BOOL, (), f"in {name}")
-    executor.children = (question,)
-    executor.c.data = <void*> question
+    executor.children = (query,)
+    executor.c.data = <void*> query
     return executor
 
 
@@ -241,11 +242,11 @@ cdef int in_store(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
     return (<StoreQuery> x.data).contains(e, f)
 
 
-def make_in_store(StoreQuery question not None, str name not None):
-    """Return an executor of ``condition in table``. The question must have binding IN_FRAME."""
+def make_in_store(StoreQuery query not None, str name not None):
+    """Return an executor of ``condition in table``. The query must have binding IN_FRAME."""
     cdef Executor executor = new_executor(<eval_fn> in_store, BOOL, (), f"in {name}")
-    executor.children = (question,)
-    executor.c.data = <void*> question
+    executor.children = (query,)
+    executor.c.data = <void*> query
     return executor
 
 
@@ -429,6 +430,7 @@ cdef class StoreAnswer:
     cdef Layout layout
     cdef EventPool pool
     cdef Parameters parameters
+    cdef ParameterSet declared      # those of the query's text, or None
     cdef object query
 
     def __init__(self, AppContext app not None, Layout layout not None, Parameters parameters not None, query):
@@ -438,8 +440,12 @@ cdef class StoreAnswer:
         self.parameters = parameters
         self.query = query
 
-    def run(self):
-        """Return the answer as events without timestamp."""
+    def declare(self, ParameterSet parameters not None):
+        """See :meth:`OnDemand.declare`."""
+        self.declared = parameters
+
+    def run(self, dict values=None):
+        """Return the answer as events without timestamp. Arguments and errors are those of :meth:`OnDemand.run`."""
         cdef FrameC before
         cdef FrameC* frame = &self.app.frame
         cdef list events = []
@@ -447,19 +453,21 @@ cdef class StoreAnswer:
         cdef EventC* record
         lock_app(self.app.lock)
         try:
+            if self.declared is not None:
+                self.declared.set(values)
             before = frame[0]
             record = acquire(self.pool)
             record.timestamp = -1
             memset(record.body, 0xff, 8 * self.layout.words)     # an event of nulls
             frame.partition = 0
             try:
-                values = self.parameters.bind(record, frame)
+                bound = self.parameters.bind(record, frame)
             finally:
                 release(self.pool, record)
                 before.clock = frame.clock
                 before.playback = frame.playback
                 frame[0] = before
-            for row in self.query(values):
+            for row in self.query(bound):
                 record = record_of(row, self.pool, self.layout)
                 event = Event.__new__(Event)
                 event.timestamp = -1
@@ -494,10 +502,15 @@ cdef class CachedAnswer:
         self.memory = memory
         self.store = store
 
-    def run(self):
+    def declare(self, ParameterSet parameters not None):
+        """See :meth:`OnDemand.declare`."""
+        self.memory.declare(parameters)
+        self.store.declare(parameters)
+
+    def run(self, dict values=None):
         """Return the answer as events without timestamp; None if the same query is running further up the stack."""
         lock_app(self.app.lock)
         try:
-            return self.memory.run() if self.cache.ensure() else self.store.run()
+            return self.memory.run(values) if self.cache.ensure() else self.store.run(values)
         finally:
             unlock_app(self.app.lock)

@@ -33,7 +33,7 @@ cdef struct BatchStateC:
     bint releasing                 # a batch is being emitted
     bint overdue                   # the timer fired during the release
     bint gaps                      # an accumulated batch may be emitted in part only, after an error
-    Py_ssize_t searched            # number of events to expire next that a join or query has searched
+    Py_ssize_t searched            # number of events to expire next that a join has searched
 
 
 cdef class BatchWindow(Window):
@@ -172,7 +172,7 @@ cdef class BatchWindow(Window):
         ring_write(&batch.current, writer, self.pool)
         ring_write(&batch.previous, writer, self.pool)
         writer.put_bool(batch.started)
-        writer.put_i64(batch.boundary)
+        writer.put_due(batch.boundary)
         writer.put_i64(batch.searched)
         return 0
 

@@ -91,7 +91,7 @@ cdef class CronWindow(Window):
         cdef CronStateC* cron = <CronStateC*> state
         ring_write(&cron.current, writer, self.pool)
         ring_write(&cron.previous, writer, self.pool)
-        return writer.put_i64(cron.due)
+        return writer.put_due(cron.due)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
         cdef CronStateC* cron = <CronStateC*> state

@@ -1,8 +1,8 @@
 """``expression('...')`` and ``expressionBatch('...')``: windows bounded by a condition over their own events.
 
-The condition reads the current event and the oldest and newest event held, and may aggregate over the held events. It
-is evaluated once for each event added (CURRENT) and once for each event removed (EXPIRED). So its aggregators follow
-the held events at O(1) per event.
+The condition reads the current event and the oldest and newest buffered event, and may aggregate over the buffered
+events. It is evaluated once for each event added (CURRENT) and once for each event removed (EXPIRED). So its
+aggregators follow the buffered events at O(1) per event.
 """
 
 cimport cython
@@ -22,7 +22,7 @@ from siddhi._core.runtime.ring cimport (
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
-FIRST, LAST = 0, 1                 # slots of a condition: the oldest and the newest event held
+FIRST, LAST = 0, 1                 # slots of a condition: the oldest and the newest buffered event
 
 cdef struct BufferStateC:
     EventRingC buffered                    # events that the condition ranges over
@@ -119,7 +119,7 @@ cdef class BufferedWindow(Window):
         return self.make_condition(text) if found is None else found
 
     cdef int follow_text(self, BufferStateC* state, EventC* event) except -1:
-        """Apply the condition that the event brings. Under a new condition the held events are added again."""
+        """Apply the condition that the event brings. Under a new condition the buffered events are added again."""
         cdef EventRingC buffered
         cdef BufferCondition condition
         cdef object text = evaluate_to_python(self.text, event, &self.app.frame)
@@ -141,7 +141,7 @@ cdef class BufferedWindow(Window):
         return 0
 
     cdef int forget_buffered(self, BufferStateC* state) except -1:
-        """Subtract the held events of this key from a condition that stays in force for other keys."""
+        """Subtract the buffered events of this key from a condition that stays in force for other keys."""
         cdef Py_ssize_t i
         if state.condition is not NULL and (<BufferCondition> state.condition).users > 1:
             for i in range(state.buffered.size):
@@ -214,7 +214,7 @@ cdef class BufferedWindow(Window):
 cdef class ExpressionWindow(BufferedWindow):
     """Keeps the latest events for which the condition holds.
 
-    An added event is held and the condition is evaluated with it. If it fails, the oldest events expire one by one
+    An added event is buffered and the condition is evaluated with it. If it fails, the oldest events expire one by one
     until the condition holds, evaluated with the event removed, over the events left. They leave before the new event
     passes. If no event is left, the new event has expired as well.
     """

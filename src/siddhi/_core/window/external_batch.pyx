@@ -44,7 +44,7 @@ cdef class ExternalTimeBatchWindow(Window):
         start_ms: an instant the periods are aligned to; None: the time of the first event.
         start_position: index of the attribute of the first event that holds the start; None: no such attribute.
         timeout_ms: 0 for none.
-        replaces: the attribute of held events is replaced by the end of their period.
+        replaces: the attribute of buffered events is replaced by the end of their period.
         keeps_expired: the previous batch is needed.
     """
 
@@ -178,7 +178,7 @@ cdef class ExternalTimeBatchWindow(Window):
             return False
         if self.keeps_expired:
             while i < n and i < state.released.size:
-                # The event stays held: what expires is a copy without the number by which the index of a join knows it.
+                # The event stays buffered; a copy expires, without the number by which the index of a join knows it.
                 event = copy_event(self.pool, ring_at(&state.released, i))
                 if ring_at(&state.released, i).group == REFUSED:
                     event.group = REFUSED
@@ -205,7 +205,7 @@ cdef class ExternalTimeBatchWindow(Window):
             event = ring_pop(&state.current)
             try:
                 if keeps:
-                    # Before it is sent: then the index of a join adds it, and it stays held even if that fails.
+                    # Before it is sent: then the index of a join adds it, and it stays buffered even if that fails.
                     ring_push(&state.released, event)
                     retain(self.pool, event)
                 self.next.process(event)
@@ -249,10 +249,10 @@ cdef class ExternalTimeBatchWindow(Window):
         ring_write(&state.released, writer, self.pool)
         writer.put_bool(state.started)
         writer.put_bool(state.early)
-        writer.put_i64(state.start)
-        writer.put_i64(state.end)
-        writer.put_i64(state.latest)
-        return writer.put_i64(state.due)
+        writer.put_time(state.start)
+        writer.put_due(state.end)
+        writer.put_time(state.latest)
+        return writer.put_due(state.due)
 
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef ExternalBatchStateC* state = <ExternalBatchStateC*> address

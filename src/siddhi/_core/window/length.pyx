@@ -22,7 +22,7 @@ cdef class LengthWindow(Window):
     """Keeps the last ``length`` events. When it is full, the oldest event expires before the new one passes, in the
     same chunk.
 
-    With a length of zero (or less) nothing is held: each event passes, expires at once and is followed by RESET.
+    With a length of zero (or less) nothing is buffered: each event passes, expires at once and is followed by RESET.
     """
 
     cdef Py_ssize_t length

@@ -502,7 +502,7 @@ cdef int keep_matching(
 # --- Range search.
 
 cdef enum:
-    MIN_LIMIT = 64  # number of events that a range may find before it is compared with the number of held events
+    MIN_LIMIT = 64  # number of events that a range may find before it is compared with the number of buffered events
 
 
 cdef int compare_arrivals(const void* a, const void* b) noexcept nogil:
@@ -514,7 +514,7 @@ cdef int compare_arrivals(const void* a, const void* b) noexcept nogil:
 cdef class RangeProbe(Searchable):
     """Finds the events of a range that meet a condition, in order of arrival.
 
-    If the range has more than an eighth of the held events, a scan is used: it costs no more.
+    If the range has more than an eighth of the buffered events, a scan is used: it costs no more.
 
     Args:
         numbered: the events searched.

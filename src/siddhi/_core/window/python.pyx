@@ -1,4 +1,4 @@
-"""Windows written in Python: a user's class decides what passes, what is held and what expires."""
+"""Windows written in Python: a user's class decides which events pass, which are buffered and which expire."""
 
 cimport cython
 from cpython.object cimport PyObject
@@ -22,7 +22,7 @@ cdef class PythonWindow(Window):
 
     Args:
         host: calls the objects of the class.
-        pool: event pool of the held records.
+        pool: event pool of the buffered records.
         batch: the output of one call is a chunk of its own.
         searchable: the class has ``events()``.
     """

@@ -129,7 +129,7 @@ cdef class SessionWindow(Window):
         return self.next.process_one(event)
 
     cdef bint admit(self, EventC* event) except -1:
-        """Return whether the event passes. It is held then, unless it shares a chunk with the event that ended its
+        """Return whether the event passes. It is buffered then, unless it shares a chunk with the event that ended its
         session."""
         cdef SessionStateC* state = <SessionStateC*> state_of(self)
         cdef uint32_t key_id = self.id_of(state, event)
@@ -336,14 +336,14 @@ cdef class SessionWindow(Window):
             if keys.is_live(key_id):
                 self.write_span(&state.sessions[key_id].current, writer)
                 self.write_span(&state.sessions[key_id].previous, writer)
-                writer.put_i64(state.sessions[key_id].due)
+                writer.put_due(state.sessions[key_id].due)
                 writer.put_i64(<int64_t> state.sessions[key_id].order)
         return 0
 
     cdef int write_span(self, SessionSpanC* span, SnapshotWriter writer) except -1:
         ring_write(&span.buffered, writer, self.pool)
-        writer.put_i64(span.start)
-        return writer.put_i64(span.end)
+        writer.put_time(span.start)
+        return writer.put_due(span.end)
 
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef SessionStateC* state = <SessionStateC*> address

@@ -101,9 +101,9 @@ cdef class TimeWindow(Window):
 cdef class ExternalTimeWindow(Window):
     """``externalTime(ts, t)``: a sliding time window whose clock is an attribute of the events.
 
-    An event with a null or an invalid time is refused (ValueError). An event with time T first expires the held events
-    with ``ts + t <= T``, stamped with T, from the oldest up to the first that is younger. Nothing expires between
-    events.
+    An event with a null or an invalid time is refused (ValueError). An event with time T first expires the buffered
+    events with ``ts + t <= T``, stamped with T, from the oldest up to the first that is younger. Nothing expires
+    between events.
 
     Args:
         position: index of the long attribute in the window's records.
@@ -168,7 +168,7 @@ cdef class ExternalTimeWindow(Window):
         return 0
 
 
-# --- ``timeLength(t, n)``: the last n events, each held for at most t milliseconds of the app's clock.
+# --- ``timeLength(t, n)``: the last n events, each buffered for at most t milliseconds of the app's clock.
 
 cdef int64_t WITH_TIMERS = -(<int64_t> 1 << 63)   # in a snapshot: the timers follow
 cdef Py_ssize_t FEWEST_TIMERS = 256
@@ -207,15 +207,15 @@ cdef inline void drop_timers(TimeLengthStateC* state, int64_t now) noexcept:
 cdef class TimeLengthWindow(Window):
     """Holds the last n events, each for at most t milliseconds.
 
-    On arrival the expired events leave first, then the oldest one if n are still held, then the new event passes: one
-    chunk.
+    On arrival the expired events leave first, then the oldest one if n are still buffered, then the new event passes:
+    one chunk.
 
     Between arrivals timers expire events. As in Siddhi there is one timer per event, and timers fire in the order of
     arrival: that of a late event waits for that of the event before it. Each timer expires from the oldest event up to
     the first that is young enough. A late event may therefore expire with the timer of an event that has left. The
     window keeps at least as many timers as it has events, and at least 256.
 
-    With a length of zero (or less) nothing is held and nothing expires.
+    With a length of zero (or less) nothing is buffered and nothing expires.
 
     Args:
         duration_ms: t.
@@ -323,8 +323,8 @@ cdef class TimeLengthWindow(Window):
         writer.put_i64(WITH_TIMERS)
         writer.put_i64(state.n_timers)
         for i in range(state.n_timers):
-            writer.put_i64(timer_at(state, i))
-        return writer.put_i64(state.due)
+            writer.put_due(timer_at(state, i))
+        return writer.put_due(state.due)
 
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef TimeLengthStateC* state = <TimeLengthStateC*> address
@@ -383,7 +383,7 @@ cdef class DelayWindow(Window):
         self.close_all()
 
     cdef int emit_delayed(self, EventC* event, int64_t now) except -1:
-        """Pass on an event that is no longer held. Consumes its reference."""
+        """Pass on an event that is no longer buffered. Consumes its reference."""
         event = own_event(self.pool, event)
         event.timestamp = now
         try:

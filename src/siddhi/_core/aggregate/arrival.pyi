@@ -1,0 +1,6 @@
+from siddhi._core.aggregate.aggregator import Aggregator
+from siddhi._core.expression.executor import Executor
+
+class ArrivalAggregator(Aggregator): ...
+
+def make(name: str, argument: Executor) -> Aggregator: ...

@@ -1,0 +1,1 @@
+"""Corrections: log and checkpoints of an app, its revised output."""

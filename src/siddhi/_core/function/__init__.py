@@ -1,0 +1,1 @@
+"""Functions of namespaces, such as ``math:sqrt``."""

@@ -1,0 +1,3 @@
+from siddhi._core.expression.executor import Executor
+
+def fold(executor: Executor, arguments: tuple[Executor, ...]) -> Executor: ...

@@ -1,0 +1,1 @@
+"""Temporal streams: ingress, operators on lifetimes, output."""
