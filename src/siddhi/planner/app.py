@@ -17,10 +17,21 @@ from siddhi.planner.bind.outputs import target_label
 from siddhi.planner.bind.partitions import plan_partition
 from siddhi.planner.bind.patterns.limit import app_limit
 from siddhi.planner.bind.queries import plan_query
+from siddhi.planner.bind.resources import resources_of
 from siddhi.planner.bind.sandbox_limits import refuse_excess
-from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan
+from siddhi.planner.bind.temporal.corrections import refuse_uncorrectable
+from siddhi.planner.bind.temporal.ends import check_selected_ends
+from siddhi.planner.bind.temporal.fills import check_classical_inserts, released_streams
+from siddhi.planner.bind.temporal.imports import check_imports
+from siddhi.planner.bind.temporal.partitions import plan_temporal_partition
+from siddhi.planner.bind.temporal.queries import (
+    plan_temporal_query,
+    warn_of_mixed_inputs,
+)
+from siddhi.planner.plan.nodes import PartitionPlan, Plan, Playback, QueryPlan
+from siddhi.planner.plan.temporal import TemporalPartitionPlan, TemporalQueryPlan
 from siddhi.planner.plan.warning import AppWarning
-from siddhi.planner.problems import duplicate_name
+from siddhi.planner.problems import creation_error, duplicate_name
 from siddhi.planner.rules import applied
 from siddhi.planner.warnings import advice
 from siddhi.query_api.app import SiddhiApp
@@ -74,6 +85,7 @@ def _plan(
     settings = plan_app_annotations(app)
     catalog = Catalog(registry, _filled(app), properties, config, policy)
     refuse_excess(catalog.permissions, app, settings)
+    catalog.resources = resources_of(app)
     catalog.app_is_named = settings.name is not None
     catalog.partial_matches = app_limit(app.annotations, app, None if policy is None else policy.max_events)
     catalog.limits = app_limits(app.annotations, catalog.permissions, app)
@@ -82,17 +94,57 @@ def _plan(
     names = _Names(app)
     executions: list[QueryPlan | PartitionPlan] = []
     partitions = 0
-    for execution in app.executions:
+    temporal_queries: list[TemporalQueryPlan] = []
+    temporal_partitions: list[TemporalPartitionPlan] = []
+    for position, execution in enumerate(app.executions):
         if isinstance(execution, Query):
-            executions += plan_query(catalog, execution, names.of(execution, top_level=True))
+            query_name = names.of(execution, top_level=True)
+            temporal_query = plan_temporal_query(catalog, execution, query_name, position)
+            if temporal_query is not None:
+                temporal_queries.append(temporal_query)
+            else:
+                executions += plan_query(catalog, execution, query_name)
         else:
             name = names.of_partition(execution, partitions)
             partitions += 1
-            executions.append(plan_partition(catalog, execution, name, names.of))
+            query_names = [names.of(query) for query in execution.queries]
+            temporal_partition = plan_temporal_partition(catalog, execution, name, query_names, position)
+            if temporal_partition is not None:
+                temporal_partitions.append(temporal_partition[0])
+                temporal_queries += temporal_partition[1]
+            else:
+                executions.append(plan_partition(catalog, execution, name, query_names))
+    check_classical_inserts(catalog, executions)
+    warn_of_mixed_inputs(catalog, executions)
+    check_imports(catalog.streams, temporal_queries, temporal_partitions, released_streams(catalog, executions))
+    check_selected_ends(catalog.streams, temporal_queries, temporal_partitions, released_streams(catalog, executions))
+    refuse_uncorrectable(catalog, executions, settings.playback)
+    temporal = next((stream for stream in catalog.streams.values() if stream.temporal or stream.correction), None)
+    corrected = next((stream for stream in catalog.streams.values() if stream.correction), None)
+    if corrected is not None and policy is not None:
+        raise creation_error(
+            "E326",
+            f"stream '{corrected.id}' has the policy 'correct', which is not supported in a sandbox yet: no limit of a "
+            "SandboxPolicy counts the events, rows and checkpoints that corrections keep",
+            corrected.span,
+            f"declare '{corrected.id}' with policy = 'drop' and send CTIs: results wait for them, and need no corrections; or "
+            "run the app outside of a sandbox",
+        )
+    playback = settings.playback
+    if playback is not None and playback.idle_time_ms and temporal is not None:
+        raise creation_error(
+            "E326",
+            f"stream '{temporal.id}' is temporal, and idle.time of @app:playback moves the clock with the system's: results would "
+            "depend on when events come",
+            temporal.span,
+            "leave out idle.time and increment: CTIs move the clock",
+        )
+    if playback is None and temporal is not None:
+        playback = Playback()  # an app with a temporal stream runs on event time
     bound = Plan(
         name=settings.name if settings.name is not None else str(uuid.uuid4()),
         app=app,
-        playback=settings.playback,
+        playback=playback,
         statistics=settings.statistics,
         streams=catalog.streams,
         tables=catalog.tables,
@@ -101,6 +153,8 @@ def _plan(
         triggers=catalog.triggers,
         functions=catalog.functions,
         executions=tuple(executions),
+        temporal_queries=tuple(temporal_queries),
+        temporal_partitions=tuple(temporal_partitions),
         warnings=tuple(sorted([*advice(app), *catalog.warnings], key=AppWarning.order)),
         policy=policy,
     )

@@ -6,7 +6,7 @@ from siddhi.extension.registry import Registry, shared_registry
 from siddhi.planner.bind.on_demand import bind_on_demand
 from siddhi.planner.plan.nodes import Plan
 from siddhi.planner.plan.on_demand import OnDemandPlan
-from siddhi.planner.rules import choose_on_demand_access
+from siddhi.planner.rules import applied_on_demand
 from siddhi.query_api.on_demand import OnDemandQuery
 
 __all__ = ["plan_on_demand"]
@@ -25,4 +25,4 @@ def plan_on_demand(
         OnDemandQueryCreationError: names or types do not match, or the source can't be queried.
     """
     bound = bind_on_demand(query, plan, shared_registry() if registry is None else registry, source=source)
-    return choose_on_demand_access(bound, plan.tables)
+    return applied_on_demand(bound, plan.tables)

@@ -17,6 +17,7 @@ E328 limit that an element cannot enforce
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from siddhi.errors import (
     AttributeNotExistError,
@@ -45,6 +46,7 @@ __all__ = [
     "duplicate_attribute",
     "duplicate_definition",
     "duplicate_name",
+    "located",
     "out_of_scope",
     "schema_text",
     "unknown_attribute",
@@ -55,8 +57,15 @@ __all__ = [
 ]
 
 
+_N = TypeVar("_N", bound=Node)
+
 MOST_OF_A_KEY = 64
 """Limit for the attributes of a key: engines store their null bits in one word."""
+
+
+def located(node: _N, otherwise: _N) -> _N:
+    """Return the node, or the other one if the node has no location: it was not parsed from a text."""
+    return node if node.span is not None else otherwise
 
 
 def check_key(what: str, parts: Sequence[Node | None], at: Node | None, others: int = 0) -> None:

@@ -35,6 +35,7 @@ from siddhi.query_api.expression import (
     MathOperator,
     Not,
     Or,
+    QueryParameter,
     Variable,
 )
 from siddhi.query_api.input import (
@@ -144,6 +145,7 @@ __all__ = [
     "PartitionKey",
     "Pattern",
     "Query",
+    "QueryParameter",
     "RangeKey",
     "RateKind",
     "ReturnOutput",

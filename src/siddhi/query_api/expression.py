@@ -23,6 +23,7 @@ __all__ = [
     "MathOperator",
     "Not",
     "Or",
+    "QueryParameter",
     "Variable",
 ]
 
@@ -47,6 +48,13 @@ class EventIndex:
 
     offset: int
     from_last: bool = False
+
+
+@frozen
+class QueryParameter(Expression):
+    """``:name`` in an on-demand query: a value that is given when the query runs."""
+
+    name: str
 
 
 @frozen

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from siddhi._frozen import field, frozen
+from typing import TypeVar
 
-__all__ = ["Node", "Span"]
+from siddhi._frozen import Frozen, field, fields, frozen
+
+__all__ = ["Node", "Span", "moved"]
+
+_Item = TypeVar("_Item")
 
 
 @frozen
@@ -22,3 +26,15 @@ class Node:
     """Base of all elements of an app. Equality ignores the span, so elements from different texts can be equal."""
 
     span: Span | None = field(default=None, compare=False, shown=False)
+
+
+def moved(item: _Item, lines: int) -> _Item:
+    """Return an element, or a tuple of elements, as it is in a text with so many lines more before it."""
+    changed: object = item
+    if isinstance(item, Span):
+        changed = Span(item.line + lines, item.column, item.end_line + lines, item.end_column)
+    elif isinstance(item, tuple):
+        changed = tuple([moved(each, lines) for each in item])
+    elif isinstance(item, Frozen):
+        changed = type(item)(**{each.name: moved(getattr(item, each.name), lines) for each in fields(item)})
+    return changed  # type: ignore[return-value]

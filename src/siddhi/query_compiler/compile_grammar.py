@@ -5,7 +5,6 @@ Run as a program, it writes the file that the package ships.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from typing import Any
@@ -15,7 +14,7 @@ from lark.lexer import PatternStr
 from lark.load_grammar import load_grammar
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
-from siddhi.query_compiler.tables import END, GRAMMAR, NOTHING, TABLES
+from siddhi.query_compiler.tables import END, GRAMMAR, NOTHING, TABLES, digest_of
 
 __all__ = ["compile_grammar"]
 
@@ -63,9 +62,9 @@ def compile_grammar(source: str, name: str) -> dict[str, Any]:
             actions[-1][END] = state_numbers[state]  # a start rule is complete: shifting END accepts
         gotos.append({name: state_numbers[argument] for name, (_, argument) in entries if name in nonterminals})
     return {
-        "digest": hashlib.sha256(source.encode("utf-8")).hexdigest(),
+        "digest": digest_of(source.encode("utf-8")),
         "starts": {start: state_numbers[table.start_states[start]] for start in STARTS},
-        "rules": [_pack_rule(rule) for rule in rules],
+        "rules": [_encode_rule(rule) for rule in rules],
         "actions": actions,
         "gotos": gotos,
         "keywords": dict(sorted(keywords.items())),
@@ -85,7 +84,7 @@ def _states_in_order(table: Any) -> list[Any]:
     return order
 
 
-def _pack_rule(rule: Any) -> list[Any]:
+def _encode_rule(rule: Any) -> list[Any]:
     name, alias = str(rule.origin.name), rule.alias
     layout: list[int] = []
     # empty_indices: for each position of the written rule, whether an optional part is left out there

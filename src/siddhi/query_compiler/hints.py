@@ -134,7 +134,7 @@ def _wanted(expected: frozenset[str], tables: Tables) -> str:
     remaining = set(expected)
     items = []
     if {"STRING", "NOT", "LPAR"} <= remaining:
-        remaining -= OPERAND
+        remaining -= OPERAND | {"COLON"}  # a parameter, in on-demand queries
         if "SEMICOLON" in remaining:  # after `insert into S`: the obsolete projection of Siddhi 2
             remaining -= {"STAR"}
         else:
@@ -325,7 +325,26 @@ def _similar_word(mistake: Mistake, tables: Tables) -> str | None:
     return f"did you mean '{close[0]}'?" if close else None
 
 
+def _sql(mistake: Mistake) -> str | None:
+    """Hint at what SiddhiQL has in place of a form of SQL."""
+    if "FROM" in mistake.expected and "SELECT" not in mistake.expected and not mistake.statement():
+        if mistake.word == "select":
+            return "a query begins with its input: from S select a insert into Out"
+        if mistake.word in ("insert", "update", "delete", "upsert"):
+            return "a query begins with its input and ends with its output: from S select a insert into Out"
+        if mistake.word == "create":
+            return "streams and tables are defined: define stream S (a int)"
+    if mistake.word == "when" and mistake.previous() == "case":
+        return "SiddhiQL has no 'case'; write ifThenElse(condition, value, other)"
+    if mistake.kind == "(" and mistake.previous() == "in":
+        return "'in' takes the name of a table; compare with each value: a == 1 or a == 2"
+    if mistake.kind == "word" and mistake.previous() == "distinct" and mistake.previous(2) == "select":
+        return "SiddhiQL has no 'distinct'; group by the attributes instead"
+    return None
+
+
 RULES = (
+    _sql,
     _wrong_operator,
     _sign_without_number,
     _semicolons,

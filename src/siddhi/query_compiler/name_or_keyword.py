@@ -62,6 +62,9 @@ def _has_no_operand(text: str, end: int) -> bool:
     following, next_word, _ = _peek(text, after)
     if kind == "(":
         return following == ")"
+    if kind == ":":  # `not :done` negates a parameter, `not:f(1)` is a call
+        _, _, then = _peek(text, after)
+        return _peek(text, then)[0] == "("
     if kind == "word" and word in AFTER_EXPRESSION:  # `not is null`, but `not is` negates an attribute "is"
         return following in PLAIN_STARTS and next_word not in AFTER_EXPRESSION
     return kind not in OPERAND_STARTS

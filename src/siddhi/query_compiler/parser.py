@@ -23,13 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["parse", "parse_expression", "parse_on_demand_query", "parse_query", "parse_time"]
 
 
-def parse(text: str, variables: Mapping[str, str] | None = None, *, environment: Collection[str] = (ANY,)) -> SiddhiApp:
+def parse(
+    text: str,
+    variables: Mapping[str, str] | None = None,
+    *,
+    environment: Collection[str] = (ANY,),
+    needs_definitions: bool = True,
+) -> SiddhiApp:
     """Compile the text of an app.
 
     Args:
         text: SiddhiQL; each ``${name}`` is replaced before parsing.
         variables: values for ``${name}``; a name that is missing here is read from the environment.
         environment: names of the environment variables that may be used; ``"*"`` stands for all.
+        needs_definitions: whether an app without definitions is an error; the caller of another one adds definitions.
 
     Returns:
         The app; its ``source`` is the text after replacement, to which the spans of all nodes refer.
@@ -39,7 +46,8 @@ def parse(text: str, variables: Mapping[str, str] | None = None, *, environment:
         SiddhiAppValidationError: a name or annotation is duplicated (and its subclasses).
         TypeError: ``text`` is not a str; the other functions raise it too.
     """
-    return cast("SiddhiApp", _run("app", substitute(_required_text(text), variables, environment)))
+    replaced = substitute(_required_text(text), variables, environment)
+    return cast("SiddhiApp", _run("app", replaced, needs_definitions=needs_definitions))
 
 
 def parse_on_demand_query(text: str) -> OnDemandQuery:
@@ -78,11 +86,26 @@ def parse_time(text: str) -> int:
     return cast("int", _run("duration", text))
 
 
+Step = tuple[int, bool, "tuple[int, ...] | None", "Callable[..., Any] | None", str, bool]
+"""A rule as the loop reads it: size, whether it only renames its child, layout, method of the builder, head, passes."""
+
+
 @cache
-def _tables() -> tuple[Tables, tuple[Callable[..., Any] | None, ...]]:
-    """Return the tables and, for every rule, the method of the builder."""
+def _tables() -> tuple[Tables, tuple[Step, ...], dict[tuple[int, int, str], int]]:
+    """Return the tables, a step for every rule, and the memory of :func:`_renamed`."""
     tables = load()
-    return tables, tuple(None if rule.action is None else getattr(Builder, rule.action) for rule in tables.rules)
+    steps = [
+        (
+            rule.size,
+            rule.passes and rule.size == 1,
+            rule.layout,
+            None if rule.action is None else getattr(Builder, rule.action),
+            rule.head,
+            rule.passes,
+        )
+        for rule in tables.rules
+    ]
+    return tables, tuple(steps), {}
 
 
 def _required_text(text: object) -> str:
@@ -96,13 +119,13 @@ def _required_text(text: object) -> str:
     raise TypeError(f"expected SiddhiQL text as a str, got {type(text).__name__}{hint}")
 
 
-def _run(start: str, text: str) -> object:
-    tables, methods = _tables()
+def _run(start: str, text: str, *, needs_definitions: bool = True) -> object:
+    tables, steps, renamed = _tables()
     source = Source(_required_text(text))
     scanner = Scanner(source, tables.keywords, tables.punctuation)
-    builder = Builder(source)
+    builder = Builder(source, needs_definitions=needs_definitions)
     try:
-        built = _reduce(tables, methods, tables.starts[start], scanner, builder)
+        built = _reduce(tables, steps, renamed, tables.starts[start], scanner, builder)
         if source.open_comment is not None and start != "app":
             raise source.unclosed_comment()
         return built
@@ -111,7 +134,12 @@ def _run(start: str, text: str) -> object:
 
 
 def _reduce(
-    tables: Tables, methods: tuple[Callable[..., Any] | None, ...], start: int, scanner: Scanner, builder: Builder
+    tables: Tables,
+    steps: tuple[Step, ...],
+    renamed: dict[tuple[int, int, str], int],
+    start: int,
+    scanner: Scanner,
+    builder: Builder,
 ) -> object:
     """Shift tokens and reduce rules until the start rule is complete.
 
@@ -119,7 +147,7 @@ def _reduce(
     one begins or, for the last one, where the last token ended (``last``). A rule is reduced before the next token is
     shifted, so ``last`` is always the end of the rule.
     """
-    actions, gotos, rules = tables.actions, tables.gotos, tables.rules
+    actions, gotos = tables.actions, tables.gotos
     scan = scanner.next
     states = [start]
     values: list[Any] = []
@@ -130,6 +158,8 @@ def _reduce(
     while True:
         action = row.get(kind)
         if action is None:
+            if kind == END and scanner.source.open_comment is not None:
+                raise scanner.source.unclosed_comment()
             raise syntax_error(scanner.source, tables, start, kind, begin, end)
         if action >= 0:
             if kind == END:
@@ -141,31 +171,44 @@ def _reduce(
             row = actions[action]
             kind, value, begin, end = scan(row)
             continue
-        rule = rules[~action]
-        size = rule.size
-        if rule.passes and size == 1:
-            states.pop()
+        size, renames, layout, method, head, passes = steps[~action]
+        if renames:
+            # An operand is renamed once for each level of precedence: all of that is one step.
+            key = (states[-2], states[-1], kind)
+            state = renamed.get(key)
+            if state is None:
+                state = renamed[key] = _renamed(tables, steps, *key)
+            states[-1] = state
+            row = actions[state]
+            continue
+        if size:
+            children = values[-size:]
+            first = begins[-size]
+            del states[-size:], values[-size:], begins[-size:]
         else:
-            if size:
-                children = values[-size:]
-                first = begins[-size]
-                del states[-size:], values[-size:], begins[-size:]
-            else:
-                children = []
-                first = begin
-            if rule.layout is not None:
-                children = _arranged(children, rule.layout)
-            method = methods[~action]
-            if method is not None:
-                builder.begin = first
-                builder.end = last if size else first
-                values.append(method(builder, *children))
-            else:
-                values.append(children[0] if rule.passes else children)
-            begins.append(first)
-        state = gotos[states[-1]][rule.head]
+            children = []
+            first = begin
+        if layout is not None:
+            children = _arranged(children, layout)
+        if method is not None:
+            builder.begin = first
+            builder.end = last if size else first
+            values.append(method(builder, *children))
+        else:
+            values.append(children[0] if passes else children)
+        begins.append(first)
+        state = gotos[states[-1]][head]
         states.append(state)
         row = actions[state]
+
+
+def _renamed(tables: Tables, steps: tuple[Step, ...], below: int, state: int, kind: str) -> int:
+    """Return the state on top of another one after all rules that only rename a child, before a token of a kind."""
+    while True:
+        action = tables.actions[state].get(kind, 0)
+        if action >= 0 or not steps[~action][1]:
+            return state
+        state = tables.gotos[below][steps[~action][4]]
 
 
 def _arranged(children: list[Any], layout: tuple[int, ...]) -> list[Any]:

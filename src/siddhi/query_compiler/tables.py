@@ -8,12 +8,13 @@ numbers and names; nothing in it is executed. ``python -m siddhi.query_compiler.
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
 from siddhi._frozen import frozen
 
-__all__ = ["END", "GRAMMAR", "NOTHING", "TABLES", "Rule", "Tables", "load"]
+__all__ = ["END", "GRAMMAR", "NOTHING", "TABLES", "Rule", "Tables", "digest_of", "load"]
 
 GRAMMAR = Path(__file__).with_name("siddhiql.lark")
 TABLES = Path(__file__).with_name("siddhiql.tables.json")
@@ -55,21 +56,24 @@ class Tables:
     punctuation: dict[str, str]
 
 
+def digest_of(grammar: bytes) -> str:
+    """Return the checksum by which tables belong to a grammar; loading hashlib would take 2 ms."""
+    return f"{zlib.crc32(grammar):08x}"
+
+
 def load() -> Tables:
     """Load the tables from the JSON or, where that does not belong to the grammar, compile them."""
-    import hashlib
-
     source = GRAMMAR.read_bytes()
-    digest = hashlib.sha256(source).hexdigest()
+    digest = digest_of(source)
     data: dict[str, Any] | None = json.loads(TABLES.read_bytes()) if TABLES.exists() else None
     if data is None or data["digest"] != digest:
         from siddhi.query_compiler.compile_grammar import compile_grammar
 
         data = compile_grammar(source.decode("utf-8"), GRAMMAR.name)
-    return _unpack(data)
+    return _decode(data)
 
 
-def _unpack(data: dict[str, Any]) -> Tables:
+def _decode(data: dict[str, Any]) -> Tables:
     return Tables(
         starts=data["starts"],
         rules=tuple(

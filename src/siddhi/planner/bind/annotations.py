@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from siddhi.errors import SiddhiParserError
-from siddhi.planner.problems import creation_error, duplicate_annotation
+from siddhi.planner.problems import creation_error, duplicate_annotation, located
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.span import Node
@@ -50,7 +50,7 @@ def required(annotation: Annotation, key: str, at: Node) -> str:
     """
     value = annotation.element(key)
     if value is None:
-        raise creation_error("E315", f"{shown(annotation, at)} requires the element '{key}'", _place(annotation, at))
+        raise creation_error("E315", f"{shown(annotation, at)} requires the element '{key}'", located(annotation, at))
     return value
 
 
@@ -65,7 +65,7 @@ def boolean(annotation: Annotation, key: str, value: str, at: Node) -> bool:
         raise creation_error(
             "E315",
             f"'{key}' of {shown(annotation, at)} must be 'true' or 'false', not '{value}'",
-            _place(annotation, at),
+            located(annotation, at),
         )
     return lowered == "true"
 
@@ -82,7 +82,7 @@ def positive(annotation: Annotation, key: str, value: str, at: Node) -> int:
         raise creation_error(
             "E315",
             f"'{key}' of {shown(annotation, at)} must be a positive number, not '{value}'",
-            _place(annotation, at),
+            located(annotation, at),
         )
     return number
 
@@ -101,11 +101,7 @@ def duration_ms(annotation: Annotation, key: str, value: str, at: Node) -> int:
         raise creation_error(
             "E315",
             f"invalid duration '{value}' for '{key}' of {shown(annotation, at)}",
-            _place(annotation, at),
+            located(annotation, at),
             "write a duration such as '10 sec' or '1 hour 30 min'",
         )
     return total
-
-
-def _place(annotation: Annotation, at: Node) -> Node:
-    return annotation if annotation.span is not None else at

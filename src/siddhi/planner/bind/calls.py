@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from siddhi.extension.metadata import AggregatorMetadata, FunctionMetadata
-from siddhi.planner.bind.parameters import check_arguments, return_type
-from siddhi.planner.plan.expressions import Aggregate, Call, EventReference, ScriptCall, TypedExpression
+from siddhi.planner.bind.parameters import check_arguments, constants_of, return_type
+from siddhi.planner.bind.properties import PROPERTY_FUNCTIONS, property_value
+from siddhi.planner.bind.query_parameters import typed_argument
+from siddhi.planner.plan.expressions import Aggregate, Call, Const, EventReference, ScriptCall, TypedExpression
 from siddhi.planner.plan.warning import AppWarning
 from siddhi.planner.problems import creation_error, unknown_extension
 from siddhi.query_api.expression import Expression, FunctionCall, Variable
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["call", "resolve_arguments"]
 
+_EVENT_END = FunctionMetadata(name="eventEnd", builtin="eventEnd", returns=AttributeType.LONG)
+
 
 def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
     """Return the typed call.
@@ -25,25 +29,37 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
         ExtensionNotFoundError: the function is unknown.
         SiddhiAppCreationError: the function does not accept these arguments.
     """
-    arguments = resolve_arguments(resolve, node)
+    bound = resolve.scope.call(resolve, node)
+    if bound is not None:
+        return bound
+    arguments = typed_argument(resolve.catalog, node, resolve_arguments(resolve, node))
     if node.namespace is None and node.name in resolve.catalog.functions:
         definition = resolve.catalog.functions[node.name]
         if any(isinstance(argument, EventReference) for argument in arguments):
             raise creation_error("E303", f"script function '{node.name}' does not accept events as arguments", node)
         return ScriptCall(definition.return_type, definition, arguments)
     registry = resolve.catalog.registry
-    function = registry.function(node.namespace, node.name)
-    if function is not None:
+    function = registry.called(node.namespace, node.name, FunctionMetadata, AggregatorMetadata)
+    if isinstance(function, FunctionMetadata):
         check_arguments(function, arguments, node.arguments, node)
         resolve.catalog.note_use(function)
-        if function.native == "cast":
+        resolve.catalog.permissions.function(function, next(iter(constants_of(arguments)), None), node)
+        if function.builtin == "cast":
             _advise_to_convert(resolve, node, arguments[0].type, return_type(function, arguments))
+        if function.builtin in PROPERTY_FUNCTIONS:
+            found = _property(resolve, node, function, arguments)
+            if found is not None:
+                return found
         return Call(return_type(function, arguments), function, arguments)
-    aggregator = registry.aggregator(node.namespace, node.name)
-    if aggregator is not None:
-        check_arguments(aggregator, arguments, node.arguments, node)
-        resolve.catalog.note_use(aggregator)
-        return Aggregate(return_type(aggregator, arguments), aggregator, arguments)
+    if isinstance(function, AggregatorMetadata):
+        check_arguments(function, arguments, node.arguments, node)
+        resolve.catalog.note_use(function)
+        if function.kept is not None:
+            for argument in arguments[function.kept : function.kept + 1]:
+                assert isinstance(argument, Const)
+                what = f"the number of values of {function.full_name}()"
+                resolve.catalog.permissions.limit("max_events", int(argument.value), what, node)
+        return Aggregate(return_type(function, arguments), function, arguments)
     name = node.name if node.namespace is None else f"{node.namespace}:{node.name}"
     if registry.incremental_aggregator(node.namespace, node.name) is not None:
         raise creation_error(
@@ -52,9 +68,62 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
             node,
             "select it there alone, and compute with it where the aggregation is read",
         )
+    if node.namespace is None and node.name in ("eventStart", "eventEnd"):
+        lifetime = _of_lifetime(resolve, node, arguments)
+        if lifetime is not None:
+            return lifetime
     known = [*resolve.catalog.functions, *registry.names(FunctionMetadata, AggregatorMetadata)]
     error = unknown_extension("function or aggregator", name, known, node)
     raise resolve.catalog.permissions.not_found(error, registry, name, FunctionMetadata, AggregatorMetadata)
+
+
+def _property(
+    resolve: Resolver, node: FunctionCall, function: FunctionMetadata, arguments: tuple[TypedExpression, ...]
+) -> TypedExpression | None:
+    """Return the value of a property of the configuration, or the default of the call; None: it has neither."""
+    key, *rest = arguments
+    position = PROPERTY_FUNCTIONS[function.full_name]
+    assert isinstance(key, Const)
+    return property_value(
+        str(key.value),
+        rest[position - 1] if len(arguments) > position else None,
+        return_type(function, arguments),
+        resolve.catalog.system_properties(function.name),
+        node,
+    )
+
+
+def _of_lifetime(
+    resolve: Resolver, node: FunctionCall, arguments: tuple[TypedExpression, ...]
+) -> TypedExpression | None:
+    """Return the start or the end of an event's lifetime in a classical query; None: the app has no lifetimes.
+
+    Raises:
+        SiddhiAppCreationError: no input of the query is temporal, or there are too many arguments.
+    """
+    catalog = resolve.catalog
+    if not any(stream.temporal or stream.correction for stream in catalog.streams.values()):
+        return None
+    if not catalog.reads_lifetimes:
+        raise creation_error(
+            "E303",
+            f"{node.name}() belongs to queries on temporal streams, and this one reads none",
+            node,
+            "use eventTimestamp(), or declare the stream with @temporal(...)",
+        )
+    timestamp = catalog.registry.function(None, "eventTimestamp")
+    assert timestamp is not None
+    check_arguments(timestamp, arguments, node.arguments, node)
+    if node.name == "eventStart":
+        return Call(AttributeType.LONG, timestamp, arguments)
+    catalog.note(
+        AppWarning(
+            "eventEnd() is null in a classical query, which gets a row when it starts",
+            node,
+            "let a query without classical parts select it into an interval stream",
+        )
+    )
+    return Call(AttributeType.LONG, _EVENT_END, ())
 
 
 def _advise_to_convert(resolve: Resolver, node: FunctionCall, source: AttributeType, target: AttributeType) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,6 +29,7 @@ from siddhi.query_api.span import Node
 from siddhi.sandbox import SandboxPolicy
 
 if TYPE_CHECKING:
+    from siddhi.planner.bind.query_parameters import QueryParameters
     from siddhi.planner.plan.aggregations import AggregationPlan
 
 __all__ = ["Catalog", "Source"]
@@ -80,6 +82,7 @@ class Catalog:
         self.filled = frozenset(filled)
         self.properties = {} if properties is None else dict(properties)
         self._config = config
+        self.parameters: QueryParameters | None = None  # of an on-demand query
         self.streams: dict[str, StreamPlan] = {}
         self.tables: dict[str, TablePlan] = {}
         self.windows: dict[str, NamedWindowPlan] = {}
@@ -88,6 +91,10 @@ class Catalog:
         self.functions: dict[str, FunctionDefinition] = {}
         self.inner: dict[str, StreamPlan] | None = None
         """Inner streams of the partition that is being planned; None outside partitions."""
+        self.reads_lifetimes = False
+        """Whether the classical query that is being planned reads a stream with lifetimes, or one that is corrected."""
+        self.resources: Counter[str] = Counter()
+        """How often the app registers a resource with ``env:resourceIdentifier``, by group."""
         self.app_is_named = False
         """Whether the app has a name; an app without one gets a new random name each time."""
         self.partial_matches = PartialMatches()
@@ -103,6 +110,11 @@ class Catalog:
     def reference(self, name: str) -> Mapping[str, str] | None:
         """Return the elements of ``ref = 'name'``, or None where the configuration has no such reference."""
         return None if self._config is None else self._config.reference(name)
+
+    def system_properties(self, function: str) -> Mapping[str, str]:
+        """Return what a function of ``env`` reads: the settings of the extension of its name, then those of the system."""
+        own = {} if self._config is None else self._config.extension_config("env", function)
+        return {**self.properties, **own}
 
     def extension_config(self, metadata: ConnectorMetadata) -> Mapping[str, str]:
         """Return the configuration of an extension."""
@@ -149,7 +161,9 @@ class Catalog:
         if name in self.windows:
             return Source(SourceKind.WINDOW, name, self.windows[name].attributes)
         if name in self.streams:
-            return Source(SourceKind.STREAM, name, self.streams[name].attributes)
+            stream = self.streams[name]
+            self.reads_lifetimes |= stream.temporal is not None or stream.correction is not None
+            return Source(SourceKind.STREAM, name, stream.attributes)
         if name in self.tables:
             return Source(SourceKind.TABLE, name, self.tables[name].attributes)
         if name in self.aggregations:

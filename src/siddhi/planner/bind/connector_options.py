@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import TypeVar
 
 from siddhi.extension.connectors import ConnectorMetadata
@@ -10,7 +11,7 @@ from siddhi.planner.bind.catalog import Catalog
 from siddhi.planner.bind.templates import plan_template
 from siddhi.planner.plan.connectors import OptionPlan, TemplatePlan
 from siddhi.planner.plan.warning import AppWarning
-from siddhi.planner.problems import close_to, creation_error, unknown_extension
+from siddhi.planner.problems import close_to, creation_error, located, unknown_extension
 from siddhi.query_api.annotation import Annotation, Element
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.span import Node
@@ -20,6 +21,10 @@ __all__ = ["extension_of", "options_of", "require_options"]
 _K = TypeVar("_K", bound=ConnectorMetadata)
 
 _DEPLOYMENT = "dep:"
+_OF_SIDDHI = frozenset(
+    "azuredatalake google-cloud-storage googlepubsub googlepubsubmessage hl7 ibmmq jms kafkamultidc kafka-replay-request kafka-replay-response sap snmp twitter websubhub wso2event".split()
+)
+"""Connectors that exist for Siddhi on the JVM alone."""
 
 
 def extension_of(catalog: Catalog, kind: type[_K], annotation: Annotation, key: str, at: Node) -> _K:
@@ -36,9 +41,19 @@ def extension_of(catalog: Catalog, kind: type[_K], annotation: Annotation, key: 
         known = catalog.registry.names(kind)
         error = unknown_extension(kind.title, name, known, at)
         registered = f"registered: {', '.join(known) or 'none'}"
+        if name.lower() in _OF_SIDDHI:
+            registered += f"; docs/connectors.md shows how to write a {kind.title}"
         error.hint = f"{error.hint} ({registered})" if error.hint else registered
         raise catalog.permissions.not_found(error, catalog.registry, name, kind)
     catalog.permissions.connector(metadata, named, at)
+    missing = next((package for package in metadata.packages if not _is_installed(package)), None)
+    if missing is not None:
+        raise creation_error(
+            "E301",
+            f"{metadata.title} '{metadata.full_name}' requires the package '{missing}', which is not installed",
+            at,
+            f"pip install 'siddhi[{metadata.extra}]'",
+        )
     catalog.note_use(metadata)
     return metadata
 
@@ -57,29 +72,29 @@ def options_of(
     elements = tuple(elements)
     what = f"{metadata.title} '{metadata.full_name}'"
     for element in elements:
-        name, place = element.key, _place(element, at)
+        name, location = element.key, located(element, at)
         if name is None:
             raise creation_error(
-                "E315", f"option value '{element.value}' of {what} has no name", place, "write <name> = '...'"
+                "E315", f"option value '{element.value}' of {what} has no name", location, "write <name> = '...'"
             )
         if name.lower() == named_by:
             continue
         if name.lower().startswith(_DEPLOYMENT):
-            raise creation_error("E326", f"option '{name}' needs a service, which {what} does not offer", place)
+            raise creation_error("E326", f"option '{name}' needs a service, which {what} does not offer", location)
         if name.lower() in found:
-            raise creation_error("E315", f"duplicate option '{name}' of {what}", place)
+            raise creation_error("E315", f"duplicate option '{name}' of {what}", location)
         known = metadata.option(name)
-        if known is None and (metadata.options or metadata.native is not None):
-            catalog.note(AppWarning(f"unknown option '{name}' of {what}", place, _hint(name, metadata)))
+        if known is None and (metadata.options or metadata.builtin is not None):
+            catalog.note(AppWarning(f"unknown option '{name}' of {what}", location, _hint(name, metadata)))
         template = TemplatePlan((element.value,))
         if attributes and known is not None and known.dynamic:
-            template = plan_template(element.value, attributes, place)
-        elif not plan_template(element.value, None, place).is_static:
+            template = plan_template(element.value, attributes, location)
+        elif not plan_template(element.value, None, location).is_static:
             dynamic = [option.name for option in metadata.options if option.dynamic]
             raise creation_error(
                 "E326",
                 f"option '{name}' of {what} can't contain attributes",
-                place,
+                location,
                 f"only {' and '.join(dynamic)} can" if dynamic and attributes else None,
             )
         found[name.lower()] = OptionPlan(name if known is None or known.is_prefix else known.name, (template,))
@@ -109,5 +124,8 @@ def require_options(
                 )
 
 
-def _place(node: Node, otherwise: Node) -> Node:
-    return node if node.span is not None else otherwise
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the package around it is missing
+        return False

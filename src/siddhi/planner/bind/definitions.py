@@ -13,6 +13,8 @@ from siddhi.planner.bind.handlers import check_cron, plan_window
 from siddhi.planner.bind.limits import refuse_limit
 from siddhi.planner.bind.scope import SourceScope
 from siddhi.planner.bind.tables import plan_table
+from siddhi.planner.bind.temporal.declaration import plan_correction, plan_temporal
+from siddhi.planner.bind.temporal.passing import passing_lifetimes
 from siddhi.planner.plan.nodes import (
     AsyncSettings,
     NamedWindowPlan,
@@ -25,6 +27,7 @@ from siddhi.planner.problems import (
     creation_error,
     duplicate_attribute,
     duplicate_definition,
+    located,
     schema_text,
     unknown_extension,
 )
@@ -61,7 +64,7 @@ def plan_definitions(app: SiddhiApp, catalog: Catalog) -> None:
     windows: list[WindowDefinition] = []
     aggregations: list[AggregationDefinition] = []
     for definition in app.definitions:
-        if not isinstance(definition, TableDefinition):
+        if not isinstance(definition, (AggregationDefinition, TableDefinition)):
             refuse_limit(definition)
         if isinstance(definition, StreamDefinition):
             _add_stream(catalog, definition)
@@ -92,14 +95,22 @@ def _add_stream(catalog: Catalog, definition: StreamDefinition) -> None:
             return
         if not same_schema(taken.attributes, definition.attributes):
             raise _other_definition("stream", id_, taken.attributes, definition)
+    temporal = plan_temporal(definition)
     on_error = _on_error(catalog, definition)
+    async_settings = _async_settings(catalog, definition)
+    sources = plan_sources(catalog, definition, has_fault=on_error is OnErrorAction.STREAM)
+    sinks = plan_sinks(catalog, definition)
+    if temporal is not None:
+        temporal, sources, sinks = passing_lifetimes(temporal, sources, sinks)
     catalog.streams[id_] = StreamPlan(
         id=id_,
         attributes=definition.attributes,
         on_error=on_error,
-        async_settings=_async_settings(catalog, definition),
-        sources=plan_sources(catalog, definition),
-        sinks=plan_sinks(catalog, definition),
+        async_settings=async_settings,
+        sources=sources,
+        sinks=sinks,
+        temporal=temporal,
+        correction=plan_correction(definition),
         annotations=definition.annotations,
         span=definition.span,
     )
@@ -198,7 +209,7 @@ def _refuse_repeated_attributes(kind: str, definition: Definition) -> None:
         if attribute.name in seen:
             raise duplicate_attribute(
                 f"duplicate attribute '{attribute.name}' in {kind} '{definition.id}'",
-                attribute if attribute.span is not None else definition,
+                located(attribute, definition),
             )
         seen.add(attribute.name)
 
@@ -214,13 +225,13 @@ def _on_error(catalog: Catalog, definition: StreamDefinition) -> OnErrorAction:
     if annotation is None:
         return OnErrorAction.LOG
     action = required(annotation, "action", definition)
-    place = annotation if annotation.span is not None else definition
+    location = located(annotation, definition)
     for known in OnErrorAction:
         if known.value == action.strip().lower():
             if known is OnErrorAction.STORE:
-                catalog.permissions.error_store(place)
+                catalog.permissions.error_store(location)
             return known
-    raise creation_error("E315", f"unknown action '{action}' of @OnError", place, "use 'log', 'stream' or 'store'")
+    raise creation_error("E315", f"unknown action '{action}' of @OnError", location, "use 'log', 'stream' or 'store'")
 
 
 def _async_settings(catalog: Catalog, definition: StreamDefinition) -> AsyncSettings | None:
@@ -229,11 +240,11 @@ def _async_settings(catalog: Catalog, definition: StreamDefinition) -> AsyncSett
         return None
     buffer_size = _setting(annotation, "buffer.size", DEFAULT_BUFFER_SIZE, definition)
     if buffer_size & (buffer_size - 1):
-        place: Annotation | StreamDefinition = annotation if annotation.span is not None else definition
+        location = located(annotation, definition)
         raise creation_error(
             "E315",
             f"'buffer.size' of @async must be a power of two, not {buffer_size}",
-            place,
+            location,
             f"use '{1 << buffer_size.bit_length()}'",
         )
     settings = AsyncSettings(

@@ -44,8 +44,8 @@ def plan_window_condition(
             "the condition of a window", parse_expression(text)
         )
     except SiddhiParserError as error:
-        place = _inside(at, error.span)
-        raise creation_error("E322", f"invalid condition of the window: {error.message}", place) from error
+        location = _inside(at, error.span)
+        raise creation_error("E322", f"invalid condition of the window: {error.message}", location) from error
     except SiddhiAppError as error:
         error.span = _inside(at, error.span)
         raise

@@ -12,7 +12,7 @@ from siddhi.planner.bind.scope import MultiScope, Scope, SourceScope
 from siddhi.planner.plan.aggregations import AggregationReadPlan
 from siddhi.planner.plan.expressions import TypedExpression
 from siddhi.planner.plan.nodes import JoinPlan, SingleInputPlan, SourceKind
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import creation_error, located
 from siddhi.query_api.input import JoinInput, SingleInput, Trigger, WindowHandler
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class JoinSide:
         _check_handlers(self.source, node)
         # Handlers and window read only their own source, in slot 0, by its id or its alias.
         own = SourceScope(self.source.label, self.source.attributes, what=self.source.what, also=node.alias)
-        self.handlers: Handlers = plan_handlers(catalog, own, node.handlers)
+        self.handlers: Handlers = plan_handlers(catalog, own, node.handlers, place="in a join")
         label = node.alias if node.alias is not None else self.source.label
         self.scope = SourceScope(label, own.attributes, what=self.source.what, slot=slot)
 
@@ -119,7 +119,7 @@ def _check_handlers(source: Source, node: SingleInput) -> None:
         raise creation_error(
             "E314",
             f"'{source.label}' is a {source.kind.value}, which can't have a window in a join",
-            window if window.span is not None else node,
+            located(window, node),
             "remove the window",
         )
     if source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION) and node.handlers:
@@ -127,7 +127,7 @@ def _check_handlers(source: Source, node: SingleInput) -> None:
         raise creation_error(
             "E317",
             f"{source.what} can't have handlers in a join",
-            first if first.span is not None else node,
+            located(first, node),
             "write the condition in 'on'",
         )
     if window is not None and not isinstance(node.handlers[-1], WindowHandler):
@@ -135,7 +135,7 @@ def _check_handlers(source: Source, node: SingleInput) -> None:
         raise creation_error(
             "E317",
             "a side of a join can't have handlers after its window",
-            last if last.span is not None else node,
+            located(last, node),
             "move it before the window",
         )
 
@@ -154,6 +154,6 @@ def _check_triggers(node: JoinInput, left: JoinSide, right: JoinSide) -> None:
             raise creation_error(
                 "E317",
                 f"{side.source.what} is marked 'unidirectional', but never triggers a join",
-                side.node if side.node.span is not None else node,
+                located(side.node, node),
                 "mark the other side, or remove 'unidirectional'",
             )

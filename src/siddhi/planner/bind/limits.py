@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from siddhi._frozen import replace
 from siddhi.planner.bind.annotations import duration_ms, only, positive, shown
-from siddhi.planner.plan.expressions import Aggregate
-from siddhi.planner.plan.limits import AppLimits, KeyLimitPlan, OnFull, RowLimitPlan
-from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind, StreamFunctionPlan
+from siddhi.planner.plan.expressions import Aggregate, Call, InTable, TypedExpression
+from siddhi.planner.plan.limits import AppLimits, Expiry, KeyLimitPlan, OnFull, RowLimitPlan
+from siddhi.planner.plan.nodes import FilterPlan, JoinPlan, QueryPlan, SingleInputPlan, SourceKind, StreamFunctionPlan
 from siddhi.planner.plan.patterns import PatternPlan
-from siddhi.planner.plan.walk import walk
-from siddhi.planner.problems import close_to, creation_error
+from siddhi.planner.plan.walk import calls_python, walk
+from siddhi.planner.problems import close_to, creation_error, located
 from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.input import JoinType
 from siddhi.query_api.query import Partition, ValueKey
 from siddhi.query_api.selection import OutputEventType, SnapshotRate
 from siddhi.query_api.span import Node
@@ -21,19 +22,34 @@ if TYPE_CHECKING:
     from siddhi.planner.bind.catalog import Catalog
     from siddhi.planner.bind.permissions import Permissions
     from siddhi.query_api.app import AnyDefinition
-    from siddhi.query_api.definition import TableDefinition
+    from siddhi.query_api.definition import AggregationDefinition, TableDefinition
 
-__all__ = ["app_limits", "limited", "partition_limit", "refuse_limit", "table_limit"]
+__all__ = ["aggregation_limit", "app_limits", "limited", "partition_limit", "refuse_limit", "table_limit"]
 
-_APP = ("keys", "values", "ttl", "partition.keys", "table.rows", "on.full")
+_APP = ("keys", "values", "ttl", "partition.keys", "aggregation.keys", "table.rows", "on.full")
 _QUERY = ("keys", "values", "ttl", "on.full")
 _PARTITION = ("keys", "on.full")
+_AGGREGATION = ("keys", "on.full")
 _TABLE = ("rows", "on.full")
 _COUNTING_VALUES = frozenset({"distinctCount", "unionSet"})
 _RELEASED_WITH_ROWS = frozenset(
     {"sum", "avg", "count", "min", "max", "stdDev", "and", "or", "distinctCount", "unionSet"}
 )
 """Aggregators whose state of a group ends when the last row of the group leaves the window."""
+_IN_ORDER = frozenset(
+    {
+        "length",
+        "time",
+        "timeLength",
+        "externalTime",
+        "lengthBatch",
+        "timeBatch",
+        "externalTimeBatch",
+        "batch",
+        "expression",
+    }
+)
+"""Windows whose rows expire in the order in which they came."""
 
 
 def app_limits(annotations: tuple[Annotation, ...], permissions: Permissions, at: Node) -> AppLimits:
@@ -50,10 +66,11 @@ def app_limits(annotations: tuple[Annotation, ...], permissions: Permissions, at
         values=_number(annotation, "values", permissions, at),
         ttl_ms=_duration(annotation, at),
         partition_keys=_number(annotation, "partition.keys", permissions, at),
+        aggregation_keys=_number(annotation, "aggregation.keys", permissions, at),
         table_rows=_number(annotation, "table.rows", permissions, at),
         on_full=_on_full(annotation, at),
     )
-    _check_values(found.values, found.on_full, annotation if annotation.span is not None else at)
+    _check_values(found.values, found.on_full, located(annotation, at))
     return found
 
 
@@ -65,9 +82,11 @@ def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
     """
     annotation = _read(plan.annotations, "limit", _QUERY, at)
     of_app = catalog.limits
-    own, place = KeyLimitPlan(), at
+    if annotation is None and of_app.limits_no_query and catalog.permissions.max_keys is None:
+        return plan
+    own, location = KeyLimitPlan(), at
     if annotation is not None:
-        place = annotation if annotation.span is not None else at
+        location = located(annotation, at)
         on_full = _on_full(annotation, at) if annotation.element("on.full") is not None else of_app.on_full
         own = KeyLimitPlan(
             keys=_number(annotation, "keys", catalog.permissions, at),
@@ -76,16 +95,19 @@ def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
             on_full=on_full,
             values_on_full=on_full,
         )
-        _check_kinds(plan, own, place)
-        _check_values(own.values, own.values_on_full, place)
+        _check_kinds(plan, own, location)
+        _check_values(own.values, own.values_on_full, location)
     # The limits of the app complete those of the query, and then the sandbox policy of the app does.
     policy = catalog.permissions
     by_policy = AppLimits(keys=policy.max_keys, values=policy.max_keys, annotation="SandboxPolicy")
     # Without keys and values, on.full of the query applies to the keys that the app or policy limits.
     of_keys = own.on_full if own.keys is None and own.values is None and annotation is not None else of_app.on_full
     found = own
+    expiry = _expiry(plan, catalog)
+    limits_keys, limits_values = expiry is not None, expiry in (Expiry.BY_RECORD, Expiry.NEVER)
     for other in (of_app, by_policy):
-        found = _completed(found, _applicable(plan, other), of_keys, other.on_full)
+        applicable = _applicable(plan, other, keys=limits_keys, values=limits_values)
+        found = _completed(found, applicable, of_keys, other.on_full)
     if (
         annotation is not None
         and annotation.element("on.full") is not None
@@ -95,26 +117,27 @@ def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
         raise creation_error(
             "E328",
             "'on.full' of @limit has no effect: neither the query nor the app limits keys or values of the query",
-            place,
+            location,
             "add keys = '10000', or leave 'on.full' out",
         )
     if found.keys is None and found.values is None and found.ttl_ms is None:
         return plan
-    if (found.keys is not None or found.values is not None) and not _can_match_expired_rows(plan):
-        limited_by = found.annotation if found.keys is not None else found.values_annotation
+    refused_keys = found.keys is not None and not limits_keys
+    if refused_keys or (found.values is not None and not limits_values):
+        limited_by = found.annotation if refused_keys else found.values_annotation
         hint = "insert the rows into a stream, and use 'group by' in a query over that stream"
         if limited_by == "SandboxPolicy":
             hint += "; or the host can remove the limit with SandboxPolicy(max_keys=None)"
         raise creation_error(
             "E328",
-            f"the limit of {limited_by} is not supported for query '{plan.name}': its window returns expired rows to the aggregators, "
-            "and rejected rows can't be recognized among them",
-            place,
+            f"the limit of {limited_by} on {'keys' if refused_keys else 'values'} is not supported for query '{plan.name}': expired rows "
+            "return to its aggregators, and rejected rows can't be recognized among them",
+            location,
             hint,
         )
     if found.keys is not None or found.ttl_ms is not None:
-        _refuse_unbounded_snapshot(plan, place)
-    return replace(plan, limit=found)
+        _refuse_unbounded_snapshot(plan, location)
+    return replace(plan, limit=replace(found, expiry=expiry or Expiry.BY_RECORD))
 
 
 def partition_limit(node: Partition, catalog: Catalog) -> KeyLimitPlan | None:
@@ -135,9 +158,9 @@ def partition_limit(node: Partition, catalog: Catalog) -> KeyLimitPlan | None:
         if keys is None:
             raise _missing(annotation, "keys", node)
         if not valued:
-            place = annotation if annotation.span is not None else node
+            location = located(annotation, node)
             raise creation_error(
-                "E328", "@limit has no effect: the ranges fix the number of keys of the partition", place
+                "E328", "@limit has no effect: the ranges fix the number of keys of the partition", location
             )
         on_full = _on_full(annotation, node) if annotation.element("on.full") is not None else of_app.on_full
         return KeyLimitPlan(keys=keys, on_full=on_full)
@@ -146,6 +169,64 @@ def partition_limit(node: Partition, catalog: Catalog) -> KeyLimitPlan | None:
     if valued and most is not None:
         return KeyLimitPlan(keys=most, on_full=of_app.on_full, annotation="SandboxPolicy")
     return None
+
+
+def aggregation_limit(
+    definition: AggregationDefinition, catalog: Catalog, levels: int, *, stored: bool
+) -> KeyLimitPlan | None:
+    """Return the limit of the rows that an aggregation holds in memory.
+
+    Args:
+        definition: the aggregation.
+        catalog: has the limits of the app and of its policy.
+        levels: number of its bucket lengths.
+        stored: the rows of completed buckets are in a store.
+
+    Raises:
+        SiddhiAppError: ``@limit`` is invalid, or no event could be accepted, or no row could be dropped.
+    """
+    found = only(definition.annotations, "limit")
+    hint = None
+    if found is not None and found.element("ttl") is not None:
+        hint = "write @purge(enable = 'true', interval = '1 min', @retentionPeriod(sec = '2 min')) to delete old rows"
+    elif found is not None and found.element("values") is not None:
+        hint = "the distinct values of an aggregation can't be limited: a roll-up merges them after the events were accepted"
+    annotation = _read(definition.annotations, "limit", _AGGREGATION, definition, hint)
+    of_app, most = catalog.limits, catalog.permissions.max_keys
+    place = annotation if annotation is not None and annotation.span is not None else definition
+    limit = None
+    if annotation is not None:
+        keys = _number(annotation, "keys", catalog.permissions, definition)
+        if keys is None:
+            raise _missing(annotation, "keys", definition)
+        on_full = _on_full(annotation, definition) if annotation.element("on.full") is not None else of_app.on_full
+        limit = KeyLimitPlan(keys=keys, on_full=on_full)
+    elif of_app.aggregation_keys is not None:
+        limit = KeyLimitPlan(keys=of_app.aggregation_keys, on_full=of_app.on_full, annotation=of_app.annotation)
+    elif most is not None:
+        # A store has no row in memory that could be dropped.
+        on_full = OnFull.ERROR if stored and of_app.on_full is OnFull.DROP_OLDEST else of_app.on_full
+        limit = KeyLimitPlan(keys=most, on_full=on_full, annotation="SandboxPolicy")
+    if limit is None:
+        return None
+    assert limit.keys is not None
+    if limit.keys < levels:
+        raise creation_error(
+            "E328",
+            f"the limit of {limit.annotation} for aggregation '{definition.id}', {limit.keys} rows, accepts no event: an event "
+            f"makes a row for each of the {levels} bucket lengths",
+            place,
+            f"allow at least {levels} rows for each group",
+        )
+    if stored and limit.on_full is OnFull.DROP_OLDEST:
+        raise creation_error(
+            "E328",
+            f"on.full = 'drop_oldest' of {limit.annotation} is not supported for aggregation '{definition.id}': its completed rows "
+            "are in a store, and the rows of current buckets can't be dropped",
+            place,
+            "write @limit(keys = '...', on.full = 'error') or 'log' on the aggregation",
+        )
+    return limit
 
 
 def table_limit(definition: TableDefinition, catalog: Catalog, *, stored: bool) -> RowLimitPlan | None:
@@ -161,7 +242,7 @@ def table_limit(definition: TableDefinition, catalog: Catalog, *, stored: bool) 
             raise creation_error(
                 "E328",
                 "@limit is not allowed on a table with a store",
-                annotation if annotation.span is not None else definition,
+                located(annotation, definition),
                 "limit the rows in the store itself",
             )
         rows = _number(annotation, "rows", catalog.permissions, definition)
@@ -179,7 +260,7 @@ def table_limit(definition: TableDefinition, catalog: Catalog, *, stored: bool) 
 
 
 def refuse_limit(definition: AnyDefinition) -> None:
-    """Reject ``@limit`` on a definition that is not a table.
+    """Reject ``@limit`` on a definition that is neither a table nor an aggregation.
 
     Raises:
         SiddhiAppCreationError: the definition has ``@limit``.
@@ -189,8 +270,8 @@ def refuse_limit(definition: AnyDefinition) -> None:
         raise creation_error(
             "E315",
             f"@limit is not allowed on the definition of '{definition.id}'",
-            annotation if annotation.span is not None else definition,
-            "put it on a query with 'group by', on a partition or on a table",
+            located(annotation, definition),
+            "put it on a query with 'group by', on a partition, an aggregation or a table",
         )
 
 
@@ -207,15 +288,15 @@ def _read(
     for element in annotation.elements:
         if (element.key or "").lower() not in known:
             word = element.key if element.key is not None else element.value
-            place = element if element.span is not None else annotation if annotation.span is not None else at
+            location = located(element, located(annotation, at))
             likely = close_to(word, known) if element.key is not None else None
             takes = f"the elements are {', '.join(known)} here"
-            raise creation_error("E315", f"unknown element '{word}' in {name}", place, hint or likely or takes)
+            raise creation_error("E315", f"unknown element '{word}' in {name}", location, hint or likely or takes)
     if all((element.key or "").lower() == "on.full" for element in annotation.elements):
         raise creation_error(
             "E315",
             f"{name} sets no limit",
-            annotation if annotation.span is not None else at,
+            located(annotation, at),
             f"add {' or '.join(key for key in known if key != 'on.full')}",
         )
     return annotation
@@ -227,8 +308,8 @@ def _number(annotation: Annotation, key: str, permissions: Permissions, at: Node
         return None
     number = positive(annotation, key, value, at)
     field = "max_rows" if key.endswith("rows") else "max_keys"
-    place = annotation if annotation.span is not None else at
-    permissions.limit(field, number, f"'{key}' of {shown(annotation, at)}", place)
+    location = located(annotation, at)
+    permissions.limit(field, number, f"'{key}' of {shown(annotation, at)}", location)
     return number
 
 
@@ -248,41 +329,46 @@ def _on_full(annotation: Annotation, at: Node) -> OnFull:
     raise creation_error(
         "E315",
         f"'on.full' of {shown(annotation, at)} must be {', '.join(map(repr, words[:-1]))} or '{words[-1]}', not '{value}'",
-        annotation if annotation.span is not None else at,
+        located(annotation, at),
         close_to(value, words),
     )
 
 
 def _missing(annotation: Annotation, key: str, at: Node) -> Exception:
-    place = annotation if annotation.span is not None else at
-    return creation_error("E315", f"@limit requires the element '{key}'", place)
+    location = located(annotation, at)
+    return creation_error("E315", f"@limit requires the element '{key}'", location)
 
 
 # --- what a query can enforce
 
 
-def _natives(plan: QueryPlan) -> list[str | None]:
+def _builtins(plan: QueryPlan) -> list[str | None]:
     """Return the built-in names of the aggregators of a query; None for those of extensions."""
     return [
-        node.aggregator.native
+        node.aggregator.builtin
         for expression in plan.selector.expressions()
         for node in walk(expression)
         if isinstance(node, Aggregate)
     ]
 
 
-def _applicable(plan: QueryPlan, of_app: AppLimits) -> KeyLimitPlan:
+def _applicable(plan: QueryPlan, of_app: AppLimits, *, keys: bool, values: bool) -> KeyLimitPlan:
     """Return which of the limits of an app or policy apply to a query.
 
     A policy does not limit state that ends with the rows of a window, and the app does not where it can't be enforced.
+
+    Args:
+        plan: the query.
+        of_app: the limits of the app or policy.
+        keys, values: whether the query can enforce such a limit.
     """
     grouped = bool(plan.selector.group_by)
-    counting = any(native in _COUNTING_VALUES for native in _natives(plan))
+    counting = any(builtin in _COUNTING_VALUES for builtin in _builtins(plan))
     ends = _state_ends_with_rows(plan)
-    left_alone = ends and (of_app.annotation == "SandboxPolicy" or not _can_match_expired_rows(plan))
+    by_policy = of_app.annotation == "SandboxPolicy"
     return KeyLimitPlan(
-        keys=of_app.keys if grouped and not left_alone else None,
-        values=of_app.values if counting and not left_alone else None,
+        keys=of_app.keys if grouped and not (ends and (by_policy or not keys)) else None,
+        values=of_app.values if counting and not (ends and (by_policy or not values)) else None,
         ttl_ms=of_app.ttl_ms if grouped and not ends else None,
         annotation=of_app.annotation,
         values_annotation=of_app.annotation,
@@ -312,7 +398,7 @@ def _check_kinds(plan: QueryPlan, limit: KeyLimitPlan, at: Node) -> None:
             if isinstance(plan.input, PatternPlan):
                 hint = "limit partial matches with @info(max.partial.matches = '10000'), and their age with 'within'"
             raise creation_error("E328", f"'{name}' of @limit has no effect: the query has no 'group by'", at, hint)
-    if limit.values is not None and not any(native in _COUNTING_VALUES for native in _natives(plan)):
+    if limit.values is not None and not any(builtin in _COUNTING_VALUES for builtin in _builtins(plan)):
         raise creation_error(
             "E328",
             "'values' of @limit has no effect: the query counts no distinct values",
@@ -377,8 +463,62 @@ def _state_ends_with_rows(plan: QueryPlan) -> bool:
     if plan.rate is not None or isinstance(input_, PatternPlan):
         return False
     if isinstance(input_, JoinPlan):
-        kept = any(side.window is not None or side.kind is SourceKind.WINDOW for side in (input_.left, input_.right))
+        kept = _pairs_expire(input_)
     else:
         assert isinstance(input_, SingleInputPlan)
         kept = input_.kind is SourceKind.WINDOW or (input_.window is not None and input_.window.window.expires)
-    return kept and all(native in _RELEASED_WITH_ROWS for native in _natives(plan))
+    return kept and all(builtin in _RELEASED_WITH_ROWS for builtin in _builtins(plan))
+
+
+def _expiry(plan: QueryPlan, catalog: Catalog) -> Expiry | None:
+    """Return how refused rows are recognized when they expire; None: they can't be."""
+    if _can_match_expired_rows(plan):
+        return Expiry.BY_RECORD
+    input_ = plan.input
+    if isinstance(input_, JoinPlan):
+        # Where a key of a partition ends, nothing expires.
+        return Expiry.BY_KEY if catalog.inner is None and _pairs_expire(input_) else None
+    if not isinstance(input_, SingleInputPlan) or input_.kind is not SourceKind.WINDOW:
+        return None
+    window = catalog.windows[input_.source]
+    if window.output is OutputEventType.CURRENT:
+        return Expiry.NEVER
+    kind = window.window.window
+    returns_all = window.output is OutputEventType.ALL and kind.expires and kind.expires_passed
+    repeatable = all(_is_repeatable(handler) for handler in (*input_.before, *input_.after))
+    if not returns_all or kind.builtin is None or catalog.inner is not None or not repeatable:
+        return None
+    return Expiry.IN_ORDER if kind.builtin in _IN_ORDER else Expiry.BY_KEY
+
+
+def _pairs_expire(join: JoinPlan) -> bool:
+    """Return whether each pair of rows that meets in an inner join is emitted once, and expires once when one of them leaves."""
+    sides = (join.left, join.right)
+    return (
+        join.type is JoinType.INNER
+        and join.triggers(0)
+        and join.triggers(1)
+        and (join.on is None or _is_stable(join.on))
+        and all(
+            side.kind is SourceKind.STREAM
+            and side.window is not None
+            and side.window.window.builtin is not None
+            and side.window.window.expires
+            and side.window.window.expires_passed
+            and not side.window.window.batch
+            for side in sides
+        )
+    )
+
+
+def _is_repeatable(handler: object) -> bool:
+    return isinstance(handler, FilterPlan) and _is_stable(handler.condition)
+
+
+def _is_stable(expression: TypedExpression) -> bool:
+    """Return whether an expression has the same value for a row whenever it is asked."""
+    return not calls_python(expression) and all(
+        not isinstance(node, (InTable, Aggregate))
+        and (not isinstance(node, Call) or (node.function.deterministic and not node.function.reads_clock))
+        for node in walk(expression)
+    )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from siddhi._frozen import replace
 from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError
 from siddhi.extension.registry import Registry
 from siddhi.planner.bind.aggregations.reading import plan_reading
 from siddhi.planner.bind.catalog import Catalog
 from siddhi.planner.bind.outputs import plan_output, target_label
+from siddhi.planner.bind.query_parameters import QueryParameters, typed_parameter
 from siddhi.planner.bind.resolver import Resolver
 from siddhi.planner.bind.scope import RowScope, SourceScope
 from siddhi.planner.bind.selection import output_attributes, plan_selector
 from siddhi.planner.plan.expressions import TABLE_SLOT
 from siddhi.planner.plan.nodes import JoinPlan, PartitionPlan, Plan, SelectorPlan, SourceKind
 from siddhi.planner.plan.on_demand import OnDemandPlan
-from siddhi.planner.problems import creation_error, unknown_definition
+from siddhi.planner.problems import creation_error, located, unknown_definition
+from siddhi.query_api.definition import Attribute
 from siddhi.query_api.on_demand import OnDemandQuery, StoreInput
-from siddhi.query_api.selection import InsertInto, OutputEventType, Selector, UpdateOrInsertInto, UpdateTable
+from siddhi.query_api.selection import InsertInto, Output, OutputEventType, Selector, UpdateOrInsertInto, UpdateTable
 
 __all__ = ["bind_on_demand"]
 
@@ -37,11 +42,15 @@ def bind_on_demand(query: OnDemandQuery, plan: Plan, registry: Registry, *, sour
     catalog.windows = plan.windows
     catalog.aggregations = plan.aggregations
     catalog.functions = plan.functions
+    parameters = catalog.parameters = QueryParameters()
     try:
-        if query.input is None:
-            return _change(catalog, query)
-        _refuse_empty_window(plan, query.input)
-        return _find(catalog, query, query.input)
+        node = query.input
+        if node is None:
+            bound = parameters.bound(lambda: _change(catalog, query))
+        else:
+            _refuse_empty_window(plan, node)
+            bound = parameters.bound(lambda: _find(catalog, query, node))
+        return replace(bound, parameters=parameters.plans())
     except SiddhiAppError as error:
         raise OnDemandQueryCreationError(
             error.message,
@@ -58,7 +67,7 @@ def _refuse_empty_window(plan: Plan, node: StoreInput) -> None:
     window = plan.windows.get(node.store)
     if window is None or window.output is not OutputEventType.CURRENT:
         return
-    if window.window.window.native not in _BATCH_WINDOWS or _is_joined(plan, node.store):
+    if window.window.window.builtin not in _BATCH_WINDOWS or _is_joined(plan, node.store):
         return
     raise creation_error(
         "E313",
@@ -123,9 +132,9 @@ def _change(catalog: Catalog, query: OnDemandQuery) -> OnDemandPlan:
     output = query.output
     assert output is not None
     target = target_label(output) or ""
-    place = output if output.span is not None else query
+    location = located(output, query)
     if isinstance(output, InsertInto) and target not in catalog.tables:
-        error = unknown_definition("table", target, catalog.tables, place)
+        error = unknown_definition("table", target, catalog.tables, location)
         if target in catalog.windows or target in catalog.streams:
             error.hint = f"'{target}' is not a table"
         raise error
@@ -133,7 +142,7 @@ def _change(catalog: Catalog, query: OnDemandQuery) -> OnDemandPlan:
     if not has_event:
         needs_event = isinstance(output, (InsertInto, UpdateOrInsertInto))
         if needs_event or (isinstance(output, UpdateTable) and output.set is None):
-            raise creation_error("E321", "missing selection", place, "write 'select ...' before it")
+            raise creation_error("E321", "missing selection", location, "write 'select ...' before it")
     # There is no input, so expressions can't read attributes.
     nothing = SourceScope(None, (), what="an on-demand query without 'from'")
     selector = (
@@ -141,6 +150,8 @@ def _change(catalog: Catalog, query: OnDemandQuery) -> OnDemandPlan:
         if query.selector != Selector()
         else SelectorPlan(columns=())
     )
+    if target in catalog.tables:
+        selector = _typed_columns(catalog, selector, catalog.tables[target].attributes, output)
     planned = plan_output(
         catalog,
         output,
@@ -151,3 +162,19 @@ def _change(catalog: Catalog, query: OnDemandQuery) -> OnDemandPlan:
         events=has_event,
     )
     return OnDemandPlan(selector=selector, output=planned, has_event=has_event)
+
+
+def _typed_columns(
+    catalog: Catalog, selector: SelectorPlan, attributes: Sequence[Attribute], output: Output
+) -> SelectorPlan:
+    """Give selected parameters the types of the table's attributes: of the same position in an insert, else of the same name."""
+    by_name = {attribute.name: attribute.type for attribute in attributes}
+    columns = []
+    for position, column in enumerate(selector.columns):
+        found = by_name.get(column.name)
+        if isinstance(output, InsertInto) and position < len(attributes):
+            found = attributes[position].type
+        if found is not None:
+            column = replace(column, expression=typed_parameter(catalog, column.expression, found))
+        columns.append(column)
+    return replace(selector, columns=tuple(columns))

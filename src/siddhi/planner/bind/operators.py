@@ -14,7 +14,7 @@ from siddhi.planner.plan.expressions import (
     TypedExpression,
     Widen,
 )
-from siddhi.planner.problems import a_type, creation_error
+from siddhi.planner.problems import a_type, creation_error, located
 from siddhi.query_api import expression as api
 from siddhi.query_api.expression import CompareOperator
 from siddhi.query_api.span import Node
@@ -64,7 +64,7 @@ def arithmetic(node: api.Math, left: TypedExpression, right: TypedExpression) ->
                 "E310",
                 f"'{node.operator.value}' requires numbers, not {a_type(operand.type)} "
                 f"({left.type} {node.operator.value} {right.type})",
-                written if written.span is not None else node,
+                located(written, node),
                 hint,
             )
     result = _BY_WIDTH[max(_WIDTH[left.type], _WIDTH[right.type])]
@@ -129,12 +129,12 @@ def require_bool(what: str, expression: TypedExpression, at: Node) -> TypedExpre
 def _require_bools(
     word: str, operands: tuple[TypedExpression, ...], written: tuple[api.Expression, ...], node: Node
 ) -> None:
-    for operand, place in zip(operands, written, strict=True):
+    for operand, location in zip(operands, written, strict=True):
         if operand.type is not AttributeType.BOOL:
             raise creation_error(
                 "E311",
                 f"'{word}' requires bools, not {a_type(operand.type)}",
-                place if place.span is not None else node,
+                located(location, node),
             )
 
 

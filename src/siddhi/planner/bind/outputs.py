@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 
 from siddhi.planner.bind.catalog import same_schema
 from siddhi.planner.bind.operators import widen
+from siddhi.planner.bind.query_parameters import typed_parameter
 from siddhi.planner.bind.resolver import Resolver
 from siddhi.planner.bind.scope import OutputScope, RowScope
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, Attr, Const, TypedExpression
 from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan, SourceKind, TablePlan
-from siddhi.planner.problems import a_type, creation_error, different_schema, unknown_attribute, unknown_definition
+from siddhi.planner.problems import (
+    a_type,
+    creation_error,
+    different_schema,
+    located,
+    unknown_attribute,
+    unknown_definition,
+)
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.expression import Expression
 from siddhi.query_api.selection import (
@@ -65,21 +73,21 @@ def plan_output(
     Raises:
         SiddhiAppError: the target is unknown, or does not match the output.
     """
-    place = output if output.span is not None else at
+    location = located(output, at)
     if isinstance(output, InsertInto):
         # The '!' of an insertion into a fault stream has no effect: the stream itself receives the event.
-        kind, label = catalog.insert_target(output.target, columns, place, is_inner=output.is_inner)
+        kind, label = catalog.insert_target(output.target, columns, location, is_inner=output.is_inner)
         return OutputPlan(action=Action.INSERT, target=label, kind=kind, event_type=event_type)
     if isinstance(output, ReturnOutput):
         return OutputPlan(action=Action.RETURN, target="", kind=SourceKind.STREAM, event_type=event_type)
     assert isinstance(output, (DeleteFrom, UpdateTable, UpdateOrInsertInto))
     table = catalog.tables.get(output.target)
     if table is None:
-        hint_error = unknown_definition("table", output.target, catalog.tables, place)
+        hint_error = unknown_definition("table", output.target, catalog.tables, location)
         if output.target in catalog.streams or output.target in catalog.windows:
             hint_error.hint = "only tables can be updated; write 'insert into' for streams and windows"
         raise hint_error
-    catalog.refuse_owned(table.id, place)
+    catalog.refuse_owned(table.id, location)
     what = f"table '{table.id}'"
     scope = RowScope(
         (table.id,),
@@ -91,19 +99,19 @@ def plan_output(
     resolver = Resolver(catalog, scope)
     if output.on is None:
         raise creation_error(
-            "E321", f"'delete {table.id}' requires a condition", place, f"write 'delete {table.id} on ...'"
+            "E321", f"'delete {table.id}' requires a condition", location, f"write 'delete {table.id} on ...'"
         )
     setting: tuple[SetPlan, ...] | None = None
     action = Action.DELETE
     if isinstance(output, UpdateTable):
         action = Action.UPDATE
-        setting = _set(resolver, table, output.set, columns, place)
+        setting = _set(resolver, table, output.set, columns, location)
     elif isinstance(output, UpdateOrInsertInto):
         action = Action.UPDATE_OR_INSERT
         if not same_schema(table.attributes, columns):
-            raise different_schema(what, table.attributes, columns, place)
-        setting = _set(resolver, table, output.set, columns, place)
-    condition = resolver.condition("the 'on' condition", output.on, place)
+            raise different_schema(what, table.attributes, columns, location)
+        setting = _set(resolver, table, output.set, columns, location)
+    condition = resolver.condition("the 'on' condition", output.on, location)
     return OutputPlan(
         action=action,
         target=table.id,
@@ -129,8 +137,9 @@ def _set(
         target = assignment.target
         if target.source not in (None, table.id):
             raise unknown_definition("table", target.source or "", (table.id,), target)
-        position = _position(table, target.name, target if target.span is not None else at)
-        value = _as_type(resolver(assignment.value), table.attributes[position], assignment.value, at)
+        position = _position(table, target.name, located(target, at))
+        given = typed_parameter(resolver.catalog, resolver(assignment.value), table.attributes[position].type)
+        value = _as_type(given, table.attributes[position], assignment.value, at)
         assignments.append(SetPlan(position, value))
     return tuple(assignments)
 
@@ -168,7 +177,7 @@ def _as_type(value: TypedExpression, attribute: Attribute, written: Expression, 
     raise creation_error(
         "E310",
         f"'{attribute.name}' is {a_type(attribute.type)} and can't be set to {a_type(value.type)}",
-        written if written.span is not None else at,
+        located(written, at),
         f"convert it: convert(..., '{attribute.type}')",
     )
 

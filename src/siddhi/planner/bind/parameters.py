@@ -92,18 +92,21 @@ def _first_mismatch(
 ) -> SiddhiAppError | None:
     """Return the error for the first argument of the wrong kind (literal, attribute), or None."""
     for position, (formal, argument) in enumerate(zip(formals, arguments, strict=True)):
-        place = written[position] if position < len(written) and written[position].span is not None else at
+        location = written[position] if position < len(written) and written[position].span is not None else at
         called = f"parameter '{formal.name}' of {metadata.title} '{metadata.full_name}'"
         if not formal.dynamic and not isinstance(argument, Const):
             hint = None if isinstance(argument, Attr) else "write the value itself; an expression is not a literal"
-            return creation_error("E304", f"{called} must be a literal", place, hint)
+            return creation_error("E304", f"{called} must be a literal", location, hint)
         if formal.attribute_only and not isinstance(argument, Attr):
-            return creation_error("E306", f"{called} must be an attribute of the stream", place)
+            return creation_error("E306", f"{called} must be an attribute of the stream", location)
         if formal.plain and not isinstance(argument, (Attr, Const)):
-            return creation_error("E306", f"{called} must be a literal or an attribute of the stream", place)
+            return creation_error("E306", f"{called} must be a literal or an attribute of the stream", location)
         if isinstance(metadata, WindowMetadata) and formal.types == _TIME and _is_too_long(argument):
             return creation_error(
-                "E305", f"{called} is out of range", place, f"a duration is at most {LONGEST_MS} ms (146 million years)"
+                "E305",
+                f"{called} is out of range",
+                location,
+                f"a duration is at most {LONGEST_MS} ms (146 million years)",
             )
     return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from siddhi.planner.bind.annotations import boolean, duration_ms, only, required
 from siddhi.planner.bind.catalog import Catalog, Source
@@ -19,42 +19,34 @@ from siddhi.planner.plan.nodes import (
     StreamPlan,
     ValueKeyPlan,
 )
-from siddhi.planner.problems import creation_error, duplicate_name
-from siddhi.query_api.query import Partition, PartitionKey, Query, RangeKey, ValueKey
+from siddhi.planner.problems import creation_error, duplicate_name, located
+from siddhi.query_api.query import Partition, PartitionKey, RangeKey, ValueKey
 
-__all__ = ["DEFAULT_PURGE_INTERVAL_MS", "plan_partition"]
+__all__ = ["DEFAULT_PURGE_INTERVAL_MS", "plan_keys", "plan_partition", "plan_purge"]
 
 DEFAULT_PURGE_INTERVAL_MS = 300_000
 """Default interval of ``@purge``."""
 
 
-def plan_partition(catalog: Catalog, node: Partition, name: str, name_of: Callable[[Query], str]) -> PartitionPlan:
+def plan_partition(catalog: Catalog, node: Partition, name: str, query_names: Sequence[str]) -> PartitionPlan:
     """Bind a partition.
 
     Args:
         name: the name of the partition.
-        name_of: returns the name of a query.
+        query_names: the names of its queries.
 
     Raises:
         SiddhiAppError: a key or a query is invalid.
     """
-    if not node.keys:
-        raise creation_error("E318", "a partition needs at least one key", node)
-    keys = tuple(_plan_key(catalog, key, node) for key in node.keys)
-    keyed: set[str] = set()
-    for key, written in zip(keys, node.keys, strict=True):
-        if key.stream in keyed:
-            place = written if written.span is not None else node
-            raise duplicate_name(f"duplicate partition key for '{key.stream}'", place)
-        keyed.add(key.stream)
-    purge = _purge(node)
+    keys = plan_keys(catalog, node)
+    purge = plan_purge(node)
     limit = partition_limit(node, catalog)
     inner: dict[str, StreamPlan] = {}
     queries: list[QueryPlan] = []
     catalog.inner = inner
     try:
-        for query in node.queries:
-            queries += plan_query(catalog, query, name_of(query))
+        for query, query_name in zip(node.queries, query_names, strict=True):
+            queries += plan_query(catalog, query, query_name)
     finally:
         catalog.inner = None
     return PartitionPlan(
@@ -68,11 +60,29 @@ def plan_partition(catalog: Catalog, node: Partition, name: str, name_of: Callab
     )
 
 
+def plan_keys(catalog: Catalog, node: Partition) -> tuple[ValueKeyPlan | RangeKeyPlan, ...]:
+    """Bind the keys of a partition.
+
+    Raises:
+        SiddhiAppError: there is none, or one is invalid.
+    """
+    if not node.keys:
+        raise creation_error("E318", "a partition needs at least one key", node)
+    keys = tuple(_plan_key(catalog, key, node) for key in node.keys)
+    keyed: set[str] = set()
+    for key, written in zip(keys, node.keys, strict=True):
+        if key.stream in keyed:
+            location = located(written, node)
+            raise duplicate_name(f"duplicate partition key for '{key.stream}'", location)
+        keyed.add(key.stream)
+    return keys
+
+
 def _plan_key(catalog: Catalog, key: PartitionKey, node: Partition) -> ValueKeyPlan | RangeKeyPlan:
-    place = key if key.span is not None else node
-    source: Source = catalog.source(key.stream, place)
+    location = located(key, node)
+    source: Source = catalog.source(key.stream, location)
     if source.kind not in (SourceKind.STREAM, SourceKind.WINDOW):
-        raise creation_error("E318", f"only streams and windows can have a partition key, not {source.what}", place)
+        raise creation_error("E318", f"only streams and windows can have a partition key, not {source.what}", location)
     scope = SourceScope(source.label, source.attributes, what=source.what)
     resolver = Resolver(catalog, scope)
     if isinstance(key, ValueKey):
@@ -81,11 +91,18 @@ def _plan_key(catalog: Catalog, key: PartitionKey, node: Partition) -> ValueKeyP
     return RangeKeyPlan(
         source.label,
         source.kind,
-        tuple((label, resolver.condition(f"the range '{label}'", condition, place)) for label, condition in key.ranges),
+        tuple(
+            (label, resolver.condition(f"the range '{label}'", condition, location)) for label, condition in key.ranges
+        ),
     )
 
 
-def _purge(node: Partition) -> PurgePlan | None:
+def plan_purge(node: Partition) -> PurgePlan | None:
+    """Bind ``@purge``; None: there is none, or it is disabled.
+
+    Raises:
+        SiddhiAppCreationError: an element is missing or invalid.
+    """
     annotation = only(node.annotations, "purge")
     if annotation is None:
         return None

@@ -19,7 +19,7 @@ from siddhi.extension.connectors import (
     StoreMetadata,
 )
 from siddhi.planner.bind.locations import Place, is_allowed, is_file_allowed
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import creation_error, located
 from siddhi.query_api.annotation import Element
 from siddhi.query_api.definition import FunctionDefinition
 from siddhi.query_api.span import Node, Span
@@ -31,9 +31,15 @@ if TYPE_CHECKING:
     from siddhi.extension.registry import Registry
     from siddhi.planner.plan.connectors import OptionPlan
 
-__all__ = ["Permissions", "Referred"]
+__all__ = ["Permissions", "Referred", "refused"]
 
 _TRUSTED = SandboxPolicy.trusted()
+_READS = {
+    "env:getEnvironmentProperty": "environment variable",
+    "env:getSystemProperty": "property",
+    "env:getYAMLProperty": "property",
+}
+"""What a function reads by a name, which the policy must allow."""
 _FIELDS: dict[type[ConnectorMetadata], str] = {
     SourceMetadata: "sources",
     SinkMetadata: "sinks",
@@ -84,12 +90,12 @@ class Permissions:
     def connector(self, metadata: ConnectorMetadata, named: Element, at: Node) -> None:
         """Reject a source, sink, mapper or store of a type that is not allowed; ``named`` is the element with the type."""
         field = _FIELDS.get(type(metadata))
-        # Built-in mappers use no external resource.
-        if field is None or isinstance(named, Referred) or (field == "mappers" and metadata.native is not None):
+        # Built-in mappers use no external resource, except by options that are locations.
+        if field is None or isinstance(named, Referred) or (field == "mappers" and metadata.builtin is not None):
             return
         if self._prefixes(metadata) is None:
             what = f"{metadata.title} '{metadata.full_name}'"
-            raise _refused(what, _at(named, at), f"{field}={{'{metadata.full_name}': ('*',)}}")
+            raise refused(what, _at(named, at), f"{field}={{'{metadata.full_name}': ('*',)}}")
 
     def options(
         self, metadata: ConnectorMetadata, options: Iterable[OptionPlan], elements: Iterable[Element], at: Node
@@ -113,19 +119,27 @@ class Permissions:
                 self._unknown_option(metadata, option, _at(element, at))
             elif known.place is not None:
                 self._place(metadata, option, Place(known.place), _at(element, at))
+            elif known.secret:
+                self._secret(metadata, option, _at(element, at))
 
     def has_place(self, metadata: ConnectorMetadata, options: Iterable[OptionPlan], at: Node) -> None:
-        """Reject a connector without an option for its location: it would use a default location."""
-        places = [option.name for option in metadata.options if option.place is not None]
+        """Reject a connector without an option for its location: it would use a default location.
+
+        If it has a URL, a topic or a file does not replace it. The built-in mappers have no default locations.
+        """
+        if _FIELDS.get(type(metadata)) == "mappers" and metadata.builtin is not None:
+            return
+        urls = [option.name for option in metadata.options if option.place == Place.URL.value]
+        places = urls or [option.name for option in metadata.options if option.place is not None]
         anywhere = ANY in (self._prefixes(metadata) or ()) and not isinstance(metadata, StoreMetadata)
         if places and not self.allows_all and not anywhere and not {option.name for option in options} & set(places):
             what = f"{metadata.title} '{metadata.full_name}' without '{places[0]}'"
-            raise _refused(what, at, None, f"write {places[0]} = '...'")
+            raise refused(what, at, None, f"write {places[0]} = '...'")
 
     def reference(self, name: str, at: Node) -> None:
         """Reject a reference to the configuration of the host that is not allowed."""
         if not {ANY, name} & set(self._policy.references):
-            raise _refused(f"ref '{name}'", at, f"references={{'{name}'}}")
+            raise refused(f"ref '{name}'", at, f"references={{'{name}'}}")
 
     def beside_reference(self, name: str, meant: Mapping[str, str], own: Sequence[Element], at: Node) -> None:
         """Reject elements that override a reference: its password must not be sent to another location."""
@@ -135,29 +149,40 @@ class Permissions:
         for element in own:
             if (element.key or "").lower() in given:
                 what = f"overriding '{element.key}' of ref '{name}'"
-                raise _refused(what, _at(element, at), None, "remove it: the value of the configuration applies")
+                raise refused(what, _at(element, at), None, "remove it: the value of the configuration applies")
 
     def error_store(self, at: Node) -> None:
         """Reject the use of the error store if it is not allowed."""
         if not self._policy.error_store:
-            raise _refused("the error store", at, "error_store=True")
+            raise refused("the error store", at, "error_store=True")
 
     def statistics(self, reporter: str, at: Node) -> None:
         """Reject a statistics reporter that is not allowed."""
         if not {ANY, reporter} & set(self._policy.statistics):
-            raise _refused(f"statistics reporter '{reporter}'", at, f"statistics={{'{reporter}'}}")
+            raise refused(f"statistics reporter '{reporter}'", at, f"statistics={{'{reporter}'}}")
 
     def app_name(self, name: str | None, at: Node) -> None:
         """Reject an app name that is not allowed: the state of another app may be saved under it."""
         prefixes = tuple(self._policy.app_names)
         if name is not None and ANY not in prefixes and not name.startswith(prefixes):
             hint = f"start the name with {' or '.join(map(repr, prefixes))}"
-            raise _refused(f"the app name '{name}'", at, None, hint)
+            raise refused(f"the app name '{name}'", at, None, hint)
 
     def stream_function(self, function: ExtensionMetadata, at: Node) -> None:
         """Reject ``#log(...)`` if the sink ``log`` is not allowed."""
-        if function.native == "log" and not {ANY, "log"} & set(self._policy.sinks):
-            raise _refused("'#log'", at, "sinks={'log': ('*',)}")
+        if function.builtin == "log" and not {ANY, "log"} & set(self._policy.sinks):
+            raise refused("'#log'", at, "sinks={'log': ('*',)}")
+
+    def function(self, function: ExtensionMetadata, key: object, at: Node) -> None:
+        """Reject the read of an environment variable or a property of the configuration that is not allowed; ``key`` is its
+        name, None if it is not a literal."""
+        if function.builtin in _READS and not {ANY, key} & set(self._policy.environment):
+            what = (
+                f"'{function.full_name}' of a key that is not a literal"
+                if key is None
+                else f"{_READS[function.builtin]} '{key}'"
+            )
+            raise refused(what, at, f"environment={{'{ANY if key is None else key}'}}")
 
     def not_found(
         self, error: SiddhiAppError, registry: Registry, name: str, *kinds: type[ExtensionMetadata]
@@ -165,7 +190,7 @@ class Permissions:
         """Return the error for an unknown extension: that it is not allowed, if an installed package offers it."""
         if ANY in self._policy.extensions or not registry.is_offered(name, *kinds):
             return error
-        return _refused(f"'{name}', which an installed package offers,", error.span, f"extensions={{'{name}'}}")
+        return refused(f"'{name}', which an installed package offers,", error.span, f"extensions={{'{name}'}}")
 
     def limit(self, field: str, value: int | None, what: str, at: Node | Span | None) -> None:
         """Reject a value above a limit of the policy.
@@ -207,7 +232,17 @@ class Permissions:
         anywhere = ANY in (self._prefixes(metadata) or ()) and ANY in self._policy.folders
         if field is not None and not anywhere:
             what = f"option '{option.name}', which {metadata.title} '{metadata.full_name}' does not declare,"
-            raise _refused(what, at, f"{field}={{'{metadata.full_name}': ('*',)}}, folders=('*',)")
+            raise refused(what, at, f"{field}={{'{metadata.full_name}': ('*',)}}, folders=('*',)")
+
+    def _secret(self, metadata: ConnectorMetadata, option: OptionPlan, at: Node) -> None:
+        """Reject a secret of the environment, or of a file, that is not allowed."""
+        kind, _, name = str(option.templates[0].parts[0]).partition(":")
+        what = f"'{option.name}' of {metadata.title} '{metadata.full_name}'"
+        if kind == "env" and not {ANY, name} & set(self._policy.environment):
+            raise refused(f"the environment variable in {what}", at, "environment={'<name>'}")
+        folders = tuple(map(str, self._policy.folders))
+        if kind == "file" and not is_file_allowed(Place.FILE, f"file:{name}", folders, is_whole=True):
+            raise refused(f"the file in {what}", at, "folders=('<folder>',)")
 
     def _place(self, metadata: ConnectorMetadata, option: OptionPlan, kind: Place, at: Node) -> None:
         field = _FIELDS.get(type(metadata))
@@ -218,16 +253,24 @@ class Permissions:
             what = f"'{option.name}' of {metadata.title} '{metadata.full_name}'"
             if not is_allowed(kind, value, prefixes, is_whole=is_whole):
                 # The hint does not show the value: it may contain a password.
-                raise _refused(f"the location in {what}", at, f"{field}={{'{metadata.full_name}': ('<prefix>',)}}")
+                raise refused(f"the location in {what}", at, f"{field}={{'{metadata.full_name}': ('<prefix>',)}}")
             if not is_file_allowed(kind, value, folders, is_whole=is_whole):
-                raise _refused(f"the file in {what}", at, "folders=('<folder>',)")
+                raise refused(f"the file in {what}", at, "folders=('<folder>',)")
 
 
-def _refused(what: str, at: Node | Span | None, allowing: str | None, hint: str | None = None) -> SiddhiAppError:
+def refused(what: str, at: Node | Span | None, allowing: str | None, hint: str | None = None) -> SiddhiAppError:
+    """Return the error for something that the policy does not allow.
+
+    Args:
+        what: its name.
+        at: its location in the text.
+        allowing: the fields of a policy that allows it; None: there are none.
+        hint: what to do instead.
+    """
     if allowing is not None:
         hint = f"the host can allow it with SandboxPolicy({allowing})"
     return creation_error("E340", f"{what} is not allowed by the sandbox policy of this app", at, hint)
 
 
 def _at(node: Node, otherwise: Node) -> Node:
-    return node if node.span is not None else otherwise
+    return located(node, otherwise)

@@ -15,7 +15,7 @@ from siddhi.planner.bind.rates import is_snapshot, output_event_type
 from siddhi.planner.bind.scope import Scope, SourceScope
 from siddhi.planner.bind.selection import output_attributes, plan_selector
 from siddhi.planner.plan.nodes import QueryPlan, SingleInputPlan, SourceKind
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import creation_error, located
 from siddhi.query_api.input import AnonymousInput, JoinInput, Pattern, Sequence, SingleInput
 from siddhi.query_api.query import Query
 from siddhi.query_api.selection import InsertInto, ReturnOutput
@@ -30,6 +30,16 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
         SiddhiAppError: the query is invalid.
     """
     planned: list[QueryPlan] = []
+    outer, catalog.reads_lifetimes = catalog.reads_lifetimes, False
+    try:
+        planned.append(_planned(catalog, query, name, planned))
+    finally:
+        catalog.reads_lifetimes = outer
+    return planned
+
+
+def _planned(catalog: Catalog, query: Query, name: str, planned: list[QueryPlan]) -> QueryPlan:
+    """Bind a query, and put its inner queries into the list."""
     event_type = output_event_type(query)
     node = query.input
     inputs: SingleInputs | JoinInputs | PatternInputs
@@ -66,8 +76,7 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
         annotations=query.annotations,
         span=query.span,
     )
-    planned.append(limited(plan, catalog, query))
-    return planned
+    return limited(plan, catalog, query)
 
 
 class SingleInputs:
@@ -79,7 +88,8 @@ class SingleInputs:
         what = self.source.what if has_name else "the inner query"
         scope = SourceScope(label, self.source.attributes, what=what)
         self.scope: Scope = scope
-        self._handlers: Handlers = plan_handlers(catalog, scope, node.handlers)
+        place = None if catalog.inner is None else "in a partition"
+        self._handlers: Handlers = plan_handlers(catalog, scope, node.handlers, place=place)
         self._attributes = tuple(scope.attributes)
 
     def finished(self) -> SingleInputPlan:
@@ -112,7 +122,7 @@ def _single_source(catalog: Catalog, node: SingleInput) -> Source:
         raise creation_error(
             "E314",
             f"'{source.label}' is already a window",
-            node.window if node.window.span is not None else node,
+            located(node.window, node),
             f"read 'from {source.label}' without a second window",
         )
     return source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import creation_error, located
 from siddhi.query_api.query import Query
 from siddhi.query_api.selection import EventRate, OutputEventType, SnapshotRate, TimeRate
 
@@ -28,7 +28,7 @@ def output_event_type(query: Query) -> OutputEventType:
         raise creation_error(
             "E316",
             f"'output snapshot' emits all events and can't be limited to {written.value}",
-            query.output if query.output.span is not None else query,
+            located(query.output, query),
             "write 'insert all events into', or remove the event type",
         )
     return OutputEventType.ALL
@@ -44,7 +44,7 @@ def _check_extent(query: Query) -> None:
         extent = rate.every_ms
     if rate is not None and extent is not None and extent <= 0:
         unit = "events" if isinstance(rate, EventRate) else "ms"
-        place = rate if rate.span is not None else query
+        location = located(rate, query)
         raise creation_error(
-            "E316", f"invalid output rate: every {extent} {unit}", place, "remove it, or write at least 1"
+            "E316", f"invalid output rate: every {extent} {unit}", location, "remove it, or write at least 1"
         )

@@ -15,6 +15,7 @@ from siddhi.planner.bind.operators import (
     negation,
     require_bool,
 )
+from siddhi.planner.bind.query_parameters import parameter, with_types
 from siddhi.planner.bind.scope import RowScope, Scope
 from siddhi.planner.plan.expressions import Call, Const, InTable, IsNull, IsNullEvent, TypedExpression
 from siddhi.planner.problems import out_of_scope, unknown_definition
@@ -59,7 +60,14 @@ class Resolver:
 
     def condition(self, what: str, expression: api.Expression, at: Node | None = None) -> TypedExpression:
         """Return the typed expression, which must be a bool; ``what`` names it in the message."""
-        return require_bool(what, self(expression), at if expression.span is None and at is not None else expression)
+        return require_bool(
+            what, self.as_bool(self(expression)), at if expression.span is None and at is not None else expression
+        )
+
+    def as_bool(self, expression: TypedExpression) -> TypedExpression:
+        """Return an expression where a bool is needed; a parameter of unknown type becomes one."""
+        known = self.catalog.parameters
+        return expression if known is None else known.typed(expression, AttributeType.BOOL)
 
 
 def _variable(resolve: Resolver, node: api.Variable) -> TypedExpression:
@@ -68,7 +76,7 @@ def _variable(resolve: Resolver, node: api.Variable) -> TypedExpression:
 
 def _math(resolve: Resolver, node: api.Math, left: TypedExpression) -> TypedExpression:
     """Bind arithmetic; an object operand is cast to the type of the other operand."""
-    right = resolve(node.right)
+    left, right = with_types(resolve.catalog, left, resolve(node.right), node)
     if left.type is AttributeType.OBJECT and right.type.is_numeric:
         left = _cast_to(resolve, left, right.type)
     elif right.type is AttributeType.OBJECT and left.type.is_numeric:
@@ -82,19 +90,20 @@ def _cast_to(resolve: Resolver, operand: TypedExpression, type_: AttributeType) 
 
 
 def _compare(resolve: Resolver, node: api.Compare, left: TypedExpression) -> TypedExpression:
-    return comparison(node, left, resolve(node.right))
+    left, right = with_types(resolve.catalog, left, resolve(node.right), node)
+    return comparison(node, left, right)
 
 
 def _and(resolve: Resolver, node: api.And, left: TypedExpression) -> TypedExpression:
-    return conjunction(node, left, resolve(node.right))
+    return conjunction(node, resolve.as_bool(left), resolve.as_bool(resolve(node.right)))
 
 
 def _or(resolve: Resolver, node: api.Or, left: TypedExpression) -> TypedExpression:
-    return disjunction(node, left, resolve(node.right))
+    return disjunction(node, resolve.as_bool(left), resolve.as_bool(resolve(node.right)))
 
 
 def _not(resolve: Resolver, node: api.Not) -> TypedExpression:
-    return negation(node, resolve(node.expression))
+    return negation(node, resolve.as_bool(resolve(node.expression)))
 
 
 def _is_null(resolve: Resolver, node: api.IsNull) -> TypedExpression:
@@ -129,6 +138,7 @@ def _in(resolve: Resolver, node: api.In) -> TypedExpression:
 _RULES: dict[type[api.Expression], Callable[[Resolver, Any], TypedExpression]] = {
     api.Constant: lambda _resolve, node: constant(node),
     api.Variable: _variable,
+    api.QueryParameter: lambda resolve, node: parameter(resolve.catalog, node),
     api.Not: _not,
     api.IsNull: _is_null,
     api.IsNullStream: _is_null_stream,

@@ -50,7 +50,7 @@ def refuse_excess(permissions: Permissions, app: SiddhiApp, settings: AppSetting
     if statistics is not None:
         permissions.statistics((statistics.element("reporter") or "console").lower(), statistics)
     queries = partitions = 0
-    for node in _nodes(app):
+    for node in nodes_of(app):
         if isinstance(node, (Query, AggregationDefinition)):
             queries += 1
             permissions.limit("max_queries", queries, "the number of queries", node)
@@ -93,7 +93,7 @@ def limit_window(
             permissions.limit("max_duration_ms", argument.value, what, at)
 
 
-def _nodes(app: SiddhiApp) -> Iterator[Node]:
+def nodes_of(app: SiddhiApp) -> Iterator[Node]:
     """Yield all nodes of the app, in the order of its text."""
     pending: list[Any] = [app]
     while pending:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
 from siddhi.planner.problems import ambiguous_attribute, out_of_scope, unknown_attribute
 from siddhi.query_api.definition import Attribute
-from siddhi.query_api.expression import EventIndex, Variable
+from siddhi.query_api.expression import EventIndex, FunctionCall, Variable
+
+if TYPE_CHECKING:
+    from siddhi.planner.bind.resolver import Resolver
+    from siddhi.planner.plan.expressions import TypedExpression
 
 __all__ = ["MultiScope", "OutputScope", "RowScope", "Scope", "SourceScope", "written_source"]
 
@@ -42,6 +47,10 @@ class Scope(ABC):
     @abstractmethod
     def event_slot(self, reference: str) -> int | None:
         """Return the slot of the event with this name, or None."""
+
+    def call(self, resolve: Resolver, node: FunctionCall) -> TypedExpression | None:  # noqa: ARG002 - of other scopes
+        """Return the call of a function that exists in this scope only, or None."""
+        return None
 
     @property
     def has_event_references(self) -> bool:
@@ -165,11 +174,20 @@ class OutputScope(Scope):
         columns: names and types of the output, in order.
         label: the id of the output, which can qualify its attributes.
         inputs: the scope of names that the output does not have, or None.
+        functions: the scope whose functions can be called, or None.
     """
 
-    def __init__(self, columns: Iterable[Attribute], *, label: str | None, inputs: Scope | None = None) -> None:
+    def __init__(
+        self,
+        columns: Iterable[Attribute],
+        *,
+        label: str | None,
+        inputs: Scope | None = None,
+        functions: Scope | None = None,
+    ) -> None:
         self._output = SourceScope(label, columns, what="the output of the query", slot=OUTPUT_SLOT)
         self._inputs = inputs
+        self._functions = functions
 
     def find(self, name: str) -> Attr | None:
         found = self._output.at(name)
@@ -190,6 +208,9 @@ class OutputScope(Scope):
 
     def event_slot(self, reference: str) -> int | None:
         return None if self._inputs is None else self._inputs.event_slot(reference)
+
+    def call(self, resolve: Resolver, node: FunctionCall) -> TypedExpression | None:
+        return None if self._functions is None else self._functions.call(resolve, node)
 
     @property
     def has_event_references(self) -> bool:

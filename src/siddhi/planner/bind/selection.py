@@ -10,7 +10,7 @@ from siddhi.planner.bind.scope import OutputScope, Scope
 from siddhi.planner.plan.expressions import Attr, TypedExpression
 from siddhi.planner.plan.nodes import OrderPlan, OutputColumn, SelectMode, SelectorPlan
 from siddhi.planner.plan.walk import has_aggregate
-from siddhi.planner.problems import a_type, check_key, creation_error, duplicate_attribute, unsupported_type
+from siddhi.planner.problems import a_type, check_key, creation_error, duplicate_attribute, located, unsupported_type
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.expression import Constant, Variable
 from siddhi.query_api.selection import OrderBy, OutputAttribute, Selector
@@ -52,9 +52,10 @@ def plan_selector(
     having: TypedExpression | None = None
     order_by: tuple[OrderPlan, ...] = ()
     if node.having is not None or node.order_by:
-        after_select = Resolver(
-            catalog, OutputScope(output_attributes(columns), label=label, inputs=scope if several_inputs else None)
+        outputs = OutputScope(
+            output_attributes(columns), label=label, inputs=scope if several_inputs else None, functions=scope
         )
+        after_select = Resolver(catalog, outputs)
         if node.having is not None:
             having = _explained(scope, lambda: after_select.condition("having", node.having, node))
         order_by = tuple(_order(scope, after_select, order) for order in node.order_by)
@@ -89,9 +90,9 @@ def _mode(grouped: bool, aggregates: bool, per_event: bool) -> SelectMode:
 def _columns(resolver: Resolver, node: Selector, at: Node) -> tuple[OutputColumn, ...]:
     if not node.attributes:
         columns = tuple(OutputColumn(attr.name, attr) for attr in resolver.scope.every_attribute())
-        place = node if node.span is not None else at
+        location = located(node, at)
         _refuse_repeated(
-            [(column.name, place) for column in columns], " of 'select *'", "list the attributes to select"
+            [(column.name, location) for column in columns], " of 'select *'", "list the attributes to select"
         )
         return columns
     named = [(_name(attribute), attribute) for attribute in node.attributes]
@@ -109,9 +110,9 @@ def _name(attribute: OutputAttribute) -> str:
 
 def _refuse_repeated(named: list[tuple[str, OutputAttribute]] | list[tuple[str, Node]], where: str, hint: str) -> None:
     seen: set[str] = set()
-    for name, place in named:
+    for name, location in named:
         if name in seen:
-            raise duplicate_attribute(f"duplicate output attribute '{name}'{where}", place, hint)
+            raise duplicate_attribute(f"duplicate output attribute '{name}'{where}", location, hint)
         seen.add(name)
 
 

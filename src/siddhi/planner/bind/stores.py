@@ -8,7 +8,7 @@ from siddhi.planner.bind.catalog import Catalog
 from siddhi.planner.bind.connector_options import extension_of, options_of, require_options
 from siddhi.planner.bind.references import resolved
 from siddhi.planner.plan.connectors import CachePlan, StoreErrorAction, StorePlan
-from siddhi.planner.problems import close_to, creation_error
+from siddhi.planner.problems import close_to, creation_error, located
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import TableDefinition
 from siddhi.query_api.span import Node
@@ -28,7 +28,7 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
     annotation = only(definition.annotations, "store")
     if annotation is None:
         return None
-    at: Node = annotation if annotation.span is not None else definition
+    at: Node = located(annotation, definition)
     annotation = resolved(catalog, annotation, at)
     metadata = extension_of(catalog, StoreMetadata, annotation, "type", at)
     elements = [element for element in annotation.elements if (element.key or "").lower() != "on.error"]
@@ -49,24 +49,24 @@ def _cache(catalog: Catalog, store: Annotation, at: Node) -> CachePlan | None:
     annotation = only(store.annotations, "cache")
     if annotation is None:
         return None
-    place: Node = annotation if annotation.span is not None else at
+    location: Node = located(annotation, at)
     for element in annotation.elements:
         name = (element.key or "").lower()
         if name not in _CACHE_ELEMENTS:
             raise creation_error(
                 "E315",
                 f"unknown element '{element.key or element.value}' in @cache",
-                element if element.span is not None else place,
+                located(element, location),
                 close_to(name, _CACHE_ELEMENTS) or f"the elements are {', '.join(_CACHE_ELEMENTS)}",
             )
     policy = (annotation.element("cache.policy") or _POLICIES[0]).strip().upper()
     if policy not in _POLICIES:
         raise creation_error(
-            "E315", f"invalid 'cache.policy' of @cache: '{policy}'", place, f"use one of {', '.join(_POLICIES)}"
+            "E315", f"invalid 'cache.policy' of @cache: '{policy}'", location, f"use one of {', '.join(_POLICIES)}"
         )
     retention, purge = annotation.element("retention.period"), annotation.element("purge.interval")
     size = positive(annotation, "size", required(annotation, "size", at), at)
-    catalog.permissions.limit("max_events", size, "'size' of @cache", place)
+    catalog.permissions.limit("max_events", size, "'size' of @cache", location)
     return CachePlan(
         size,
         policy,

@@ -7,8 +7,8 @@ from siddhi.planner.bind.catalog import Catalog
 from siddhi.planner.bind.limits import table_limit
 from siddhi.planner.bind.stores import plan_store
 from siddhi.planner.plan.nodes import TablePlan
-from siddhi.planner.problems import check_key, creation_error, duplicate_annotation, unknown_attribute
-from siddhi.query_api.annotation import Annotation, find_annotation
+from siddhi.planner.problems import check_key, creation_error, duplicate_annotation, located, unknown_attribute
+from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.definition import TableDefinition
 from siddhi.query_api.span import Node
 
@@ -24,7 +24,7 @@ def plan_table(catalog: Catalog, definition: TableDefinition) -> TablePlan:
     obsolete = find_annotation(definition.annotations, "IndexBy")
     if obsolete is not None:
         raise creation_error(
-            "E315", "@IndexBy is no longer supported", _place(obsolete, definition), "use @Index or @PrimaryKey"
+            "E315", "@IndexBy is no longer supported", located(obsolete, definition), "use @Index or @PrimaryKey"
         )
     store = plan_store(catalog, definition)
     indexes = _indexes(definition, several=store is not None)
@@ -49,15 +49,15 @@ def _primary_key(definition: TableDefinition) -> tuple[int, ...]:
         raise creation_error(
             "E315",
             "@PrimaryKey requires at least one attribute",
-            _place(annotation, definition),
+            located(annotation, definition),
             "write @PrimaryKey('attribute')",
         )
     check_key("a primary key", [element if element.span else annotation for element in annotation.elements], definition)
     positions: list[int] = []
     for element in annotation.elements:
-        position = _position(definition, element.value, element if element.span is not None else annotation)
+        position = _position(definition, element.value, located(element, annotation))
         if position in positions:
-            raise duplicate_annotation(f"attribute '{element.value}' in @PrimaryKey", _place(annotation, definition))
+            raise duplicate_annotation(f"attribute '{element.value}' in @PrimaryKey", located(annotation, definition))
         positions.append(position)
     return tuple(positions)
 
@@ -68,12 +68,14 @@ def _indexes(definition: TableDefinition, *, several: bool) -> tuple[tuple[int, 
     for annotation in definition.annotations:
         if annotation.name.lower() != "index":
             continue
-        place = _place(annotation, definition)
+        location = located(annotation, definition)
         if not annotation.elements or (len(annotation.elements) > 1 and not several):
-            raise creation_error("E315", "@Index requires exactly one attribute", place, "use one @Index per attribute")
+            raise creation_error(
+                "E315", "@Index requires exactly one attribute", location, "use one @Index per attribute"
+            )
         positions = tuple(_position(definition, element.value, annotation) for element in annotation.elements)
         if positions in found:
-            raise duplicate_annotation(f"@Index of '{annotation.elements[0].value}'", place)
+            raise duplicate_annotation(f"@Index of '{annotation.elements[0].value}'", location)
         found.append(positions)
     return tuple(found)
 
@@ -81,9 +83,5 @@ def _indexes(definition: TableDefinition, *, several: bool) -> tuple[tuple[int, 
 def _position(definition: TableDefinition, name: str, at: Node) -> int:
     names = [attribute.name for attribute in definition.attributes]
     if name not in names:
-        raise unknown_attribute(name, f"table '{definition.id}'", names, at if at.span is not None else definition)
+        raise unknown_attribute(name, f"table '{definition.id}'", names, located(at, definition))
     return names.index(name)
-
-
-def _place(annotation: Annotation, definition: TableDefinition) -> Node:
-    return annotation if annotation.span is not None else definition

@@ -183,6 +183,8 @@ def _aggregation(plan: AggregationPlan) -> Distribution:
     found = handler_distribution((plan.input,))
     if found is not UNSPECIFIED:
         return found
+    if plan.limit is not None:
+        return single_partition(f"the limit of aggregation '{plan.id}' counts the rows of all groups together")
     if not plan.group_by:
         return single_partition(f"aggregation '{plan.id}' has one row per bucket for all events, without 'group by'")
 
@@ -244,7 +246,7 @@ def _looks_at_chunks(query: QueryPlan) -> bool:
     selector = query.selector
     if selector.mode is not SelectMode.EACH or selector.order_by or selector.limit is not None or selector.offset:
         return True
-    return any(source.window is not None and source.window.window.native == "batch" for source in sources_of(query))
+    return any(source.window is not None and source.window.window.builtin == "batch" for source in sources_of(query))
 
 
 def _makes_chunks(query: QueryPlan) -> bool:
@@ -252,15 +254,15 @@ def _makes_chunks(query: QueryPlan) -> bool:
         return True
     window = query.input.window
     functions = any(
-        isinstance(handler, StreamFunctionPlan) and handler.function.native is None
+        isinstance(handler, StreamFunctionPlan) and handler.function.builtin is None
         for handler in (*query.input.before, *query.input.after)
     )
     if window is None or functions:
         return functions
     return (
         window.window.batch
-        or window.window.native is None
-        or window.window.native in ("session", "delay")
+        or window.window.builtin is None
+        or window.window.builtin in ("session", "delay")
         or (query.output.event_type is not OutputEventType.CURRENT)
     )
 
@@ -338,13 +340,13 @@ def _depends_on_cuts(element: AppElement) -> bool:
         if _looks_at_chunks(query) or _calls_processors(query):
             return True
     # A session takes no event of a chunk that ends it; windows of extensions are unknown.
-    return any(window.window.native in (None, "session", "batch") for window in windows)
+    return any(window.window.builtin in (None, "session", "batch") for window in windows)
 
 
 def _calls_processors(query: QueryPlan) -> bool:
     """Return whether a query calls stream functions of extensions, which see chunks."""
     return any(
-        isinstance(handler, StreamFunctionPlan) and handler.function.native is None
+        isinstance(handler, StreamFunctionPlan) and handler.function.builtin is None
         for source in sources_of(query)
         for handler in (*source.before, *source.after)
     )
@@ -364,7 +366,7 @@ def _looks_at_clock(query: QueryPlan) -> bool:
 def _is_deterministic(query: QueryPlan) -> bool:
     if any(_is_random(node) for expression in expressions_of(query) for node in walk(expression)):
         return False
-    if any(source.window is not None and source.window.window.native is None for source in sources_of(query)):
+    if any(source.window is not None and source.window.window.builtin is None for source in sources_of(query)):
         return False
     return not _calls_processors(query)
 
@@ -373,7 +375,9 @@ def _is_random(node: TypedExpression) -> bool:
     """Return whether the value of an expression differs from run to run; the clock and event times do not."""
     if not isinstance(node, Call):
         return False
-    return node.function.native == "UUID" or (node.function.native is None and not node.function.deterministic)
+    if node.function.builtin == "eventTimestamp":
+        return False
+    return not node.function.deterministic and not (node.function.builtin is not None and node.function.reads_clock)
 
 
 def _notes(element: AppElement, queries: Iterable[QueryPlan]) -> Iterator[str]:
@@ -381,7 +385,7 @@ def _notes(element: AppElement, queries: Iterable[QueryPlan]) -> Iterator[str]:
         yield "idle keys are purged at times counted from the first event of all keys"
     for query in queries:
         for source in sources_of(query):
-            if source.window is not None and source.window.window.native == "externalTime":
+            if source.window is not None and source.window.window.builtin == "externalTime":
                 yield f"'externalTime' of '{query.name}' needs times that do not go back"
 
 
@@ -397,12 +401,14 @@ def _carried(element: AppElement) -> Iterator[tuple[str, str, str, str]]:
         found = set()
         locate = selected_locator(query)
         for column in query.selector.columns:
-            place = locate(column.expression) if isinstance(column.expression, Attr) else None
-            if place is not None and place[0].startswith("#"):
-                origins = [(stream, origin) for name, stream, origin in carried.get(place[0], ()) if name == place[1]]
+            located = locate(column.expression) if isinstance(column.expression, Attr) else None
+            if located is not None and located[0].startswith("#"):
+                origins = [
+                    (stream, origin) for name, stream, origin in carried.get(located[0], ()) if name == located[1]
+                ]
                 found |= {(column.name, *origin) for origin in origins}
-            elif place is not None:
-                found.add((column.name, *place))
+            elif located is not None:
+                found.add((column.name, *located))
         target = query.output.target
         carried[target] = found if target not in carried else carried[target] & found
     for target, each in carried.items():

@@ -83,17 +83,17 @@ def partitioned_by(
     """
     parts = []
     for attribute in attributes:
-        place = locate(attribute)
-        if place is not None and attribute.type in KEY_TYPES:
-            part = plain_part((place,), attribute.type)
+        located = locate(attribute)
+        if located is not None and attribute.type in KEY_TYPES:
+            part = plain_part((located,), attribute.type)
             if part not in parts:
                 parts.append(part)
     return Distribution(tuple(parts)) if parts else single_partition(otherwise)
 
 
-def plain_part(places: Iterable[StreamAttribute], type_: AttributeType) -> KeyPart:
+def plain_part(sources: Iterable[StreamAttribute], type_: AttributeType) -> KeyPart:
     """Return a key that is a plain attribute in each of its streams."""
-    return KeyPart(tuple((stream, KeyExpression(name, name)) for stream, name in dict(places).items()), type_)
+    return KeyPart(tuple((stream, KeyExpression(name, name)) for stream, name in dict(sources).items()), type_)
 
 
 def range_key(key: RangeKeyPlan) -> KeyExpression:

@@ -147,7 +147,7 @@ def window_distribution(window: WindowPlan, source: str, shown: OutputEventType)
         source: the stream whose attributes its arguments read.
         shown: the events of the window that are emitted.
     """
-    name, arguments = window.window.native, window.arguments
+    name, arguments = window.window.builtin, window.arguments
     if name in _BY_TIME_ALONE:
         return UNSPECIFIED
     if name == "externalTime":
@@ -192,7 +192,7 @@ def _selection(query: QueryPlan, locate: Callable[[Attr], StreamAttribute | None
     if selector.limit is not None or selector.offset:
         # A chunk of one event has its key; a chunk of a timer or a batch has all keys.
         shared = window is not None and (window.window.batch or query.output.event_type is not OutputEventType.CURRENT)
-        if shared or (window is not None and window.window.native in ("session", "delay")):
+        if shared or (window is not None and window.window.builtin in ("session", "delay")):
             word = "limit" if selector.limit is not None else "offset"
             return single_partition(f"'{word}' applies to chunks with the events of all keys")
     return found
@@ -231,7 +231,7 @@ def _join(join: JoinPlan, locate: Callable[[Attr], StreamAttribute | None]) -> D
 
 def join_distribution(window: WindowPlan) -> Distribution:
     """Return the distribution of a window that joins read."""
-    if window.window.native == "time":
+    if window.window.builtin == "time":
         return UNSPECIFIED
     return single_partition(f"what a join sees in window '{window.window.full_name}' depends on all events")
 
@@ -242,10 +242,10 @@ def equal_attributes(
     """Return the attributes of the left and the right stream that must be equal."""
     found = []
     for left, right in attribute_equalities(join.on):
-        places = sorted(((side.slot, locate(side)) for side in (left, right)), key=lambda place: place[0])
-        (one, here), (other, there) = places
-        if (one, other) == (0, 1) and here is not None and there is not None:
-            found.append((here, there))
+        first, second = sorted((left, right), key=lambda attribute: attribute.slot)
+        sources = (locate(first), locate(second))
+        if (first.slot, second.slot) == (0, 1) and sources[0] is not None and sources[1] is not None:
+            found.append((sources[0], sources[1]))
     return found
 
 
@@ -293,20 +293,20 @@ def _followed(pattern: PatternPlan, first: int, position: int) -> KeyPart | None
     """Return the key of an attribute of the first event, if every later event must have the same value."""
     slots = pattern.slots
     type_ = slots[first].attributes[position].type
-    place = {first: position}
+    equal = {first: position}
     for number, slot in enumerate(slots):
         if number == first:
             continue
         for left, right in (pair for condition in slot.conditions for pair in attribute_equalities(condition)):
             own, other = (left, right) if left.slot == number else (right, left)
-            if own.slot != number or other.slot not in place or own.index is not None or other.index is not None:
+            if own.slot != number or other.slot not in equal or own.index is not None or other.index is not None:
                 continue
-            if place[other.slot] == other.position and not slots[other.slot].counting and own.type is type_:
-                place[number] = own.position
+            if equal[other.slot] == other.position and not slots[other.slot].counting and own.type is type_:
+                equal[number] = own.position
                 break
-        if number not in place:
+        if number not in equal:
             return None
-    named = [(slots[number].source, slots[number].attributes[at].name) for number, at in place.items()]
+    named = [(slots[number].source, slots[number].attributes[at].name) for number, at in equal.items()]
     if len(set(named)) != len({stream for stream, _ in named}):
         return None
     return plain_part(named, type_)

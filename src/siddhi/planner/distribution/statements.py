@@ -27,7 +27,7 @@ __all__ = ["Statements", "executions_by_name"]
 
 _Planned = TypeVar("_Planned")
 _Node = TypeVar("_Node")
-_Limited = TypeVar("_Limited", Query, Partition, TableDefinition)
+_Limited = TypeVar("_Limited", Query, Partition, AggregationDefinition, TableDefinition)
 _CALLED = re.compile(r"(\w+)\s*\(")
 
 
@@ -48,6 +48,8 @@ class Statements:
             *plan.windows.values(),
         ]
         self.attributes = {part.id: _attribute_line(part) for part in parts}
+        self._app = plan.app  # keeps the nodes alive, whose ids are keys
+        self._texts: dict[int, str] = {}
         self._kept = {
             aggregation.id: [*kept_lines(aggregation)]
             for aggregation in plan.aggregations.values()
@@ -65,7 +67,14 @@ class Statements:
         }
 
     def of(self, node: Node) -> str:
-        """Return the statement of a definition, query or partition."""
+        """Return the statement of a definition, query or partition of the app."""
+        text = self._texts.get(id(node))
+        if text is None:
+            text = self._texts[id(node)] = self._of(node, [])
+        return text
+
+    def of_added(self, node: Node) -> str:
+        """Return the statement of a query that was added to the app later; nothing is kept."""
         return self._of(node, [])
 
     def of_partition(self, node: Partition, plan: PartitionPlan, stateful: Sequence[bool]) -> str:
@@ -99,7 +108,7 @@ class Statements:
 
 def executions_by_name(plan: Plan) -> Iterator[tuple[str, Query | Partition]]:
     """Return the queries and partitions of the text by the names that the plan gives them."""
-    return ((planned.name, node) for planned, node in _planned(iter(plan.executions), plan.app.executions))
+    return ((planned.name, node) for planned, node in _planned(iter(plan.executions), plan.classical_nodes()))
 
 
 def _planned(planned: Iterator[_Planned], nodes: Sequence[_Node]) -> Iterator[tuple[_Planned, _Node]]:
@@ -125,6 +134,8 @@ def _untuned(node: Node) -> Node:
         node = replace(node, queries=tuple(_unlimited(query) for query in node.queries))
         return _unlimited(node)
     if isinstance(node, Query):
+        return _unlimited(node)
+    if isinstance(node, AggregationDefinition):
         return _unlimited(node)
     return _unlimited(node) if isinstance(node, TableDefinition) else node
 

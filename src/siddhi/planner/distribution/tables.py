@@ -83,8 +83,8 @@ def _query_accesses(query: QueryPlan) -> Iterator[tuple[str, Access]]:
     locate, selected = locator(query), selected_locator(query)
 
     def part_of(attribute: Attr, locate: Callable[[Attr], StreamAttribute | None] = locate) -> KeyPart | None:
-        place = locate(attribute)
-        return None if place is None or attribute.type not in KEY_TYPES else plain_part((place,), attribute.type)
+        located = locate(attribute)
+        return None if located is None or attribute.type not in KEY_TYPES else plain_part((located,), attribute.type)
 
     for expression in expressions_of(query):
         for node in walk(expression):

@@ -71,7 +71,7 @@ def _holds_events_back(element: AppElement) -> bool:
 
 
 def _lets_go_late(window: WindowPlan) -> bool:
-    return window.window.batch or window.window.native in (None, "session")
+    return window.window.batch or window.window.builtin in (None, "session")
 
 
 def _queries(element: AppElement) -> Sequence[QueryPlan]:
@@ -83,7 +83,7 @@ def _queries(element: AppElement) -> Sequence[QueryPlan]:
 def _kept(element: AppElement, elements: Sequence[AppElement]) -> Iterator[str]:
     """Yield the streams whose events an element queues for all keys together."""
     if isinstance(element.plan, NamedWindowPlan):
-        if element.plan.window.window.native in _QUEUES:
+        if element.plan.window.window.builtin in _QUEUES:
             fillers = [one for one in elements if one is not element and element.name in one.writes]
             yield from (stream for one in fillers for stream in one.reads)
             yield from (element.name for one in fillers if _holds_events_back(one))
@@ -94,7 +94,7 @@ def _kept(element: AppElement, elements: Sequence[AppElement]) -> Iterator[str]:
     if isinstance(pattern, PatternPlan) and (pattern.within_ms is not None or pattern.waits):
         yield from pattern.sources
     for source in sources_of(element.plan):
-        if source.window is not None and source.window.window.native in _QUEUES:
+        if source.window is not None and source.window.window.builtin in _QUEUES:
             yield source.source
 
 
@@ -110,7 +110,7 @@ def woken_by_timers(elements: Sequence[AppElement]) -> frozenset[str]:
         for element in elements
         if (isinstance(element.plan, QueryPlan) and _shows_who_wakes(element.plan, timed))
         or (
-            (element.name in windows and windows[element.name].window.window.native in _WOKEN)
+            (element.name in windows and windows[element.name].window.window.builtin in _WOKEN)
             and any(
                 _puts_out_by_timer(one, windows) or not timed.isdisjoint(one.reads)
                 for one in elements
@@ -127,8 +127,8 @@ def _shows_who_wakes(query: QueryPlan, timed: Collection[str]) -> bool:
         return len(sides) == 2 or (bool(sides) and not current)
     if not isinstance(query.input, SingleInputPlan) or query.input.window is None or query.input.source not in timed:
         return False
-    native = query.input.window.window.native
-    return native in ("delay", "timeBatch") or (native == "time" and not current)
+    builtin = query.input.window.window.builtin
+    return builtin in ("delay", "timeBatch") or (builtin == "time" and not current)
 
 
 def _timed_streams(elements: Sequence[AppElement], windows: Mapping[str, NamedWindowPlan]) -> set[str]:
@@ -168,6 +168,6 @@ def _query_puts_out(query: QueryPlan, windows: Mapping[str, NamedWindowPlan]) ->
 
 
 def _lets_go_by_timer(window: WindowPlan, shown: OutputEventType) -> bool:
-    if not window.window.clock_driven and window.window.native is not None:
+    if not window.window.clock_driven and window.window.builtin is not None:
         return False
-    return shown is not OutputEventType.CURRENT or window.window.native not in _PASS_AT_ONCE
+    return shown is not OutputEventType.CURRENT or window.window.builtin not in _PASS_AT_ONCE

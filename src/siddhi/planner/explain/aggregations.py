@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from siddhi.planner.explain.limits import on_full_text
 from siddhi.planner.plan.aggregations import AggregationPlan, AggregationReadPlan, OutputKind
 from siddhi.planner.plan.text import expression_text, kept_lines
 from siddhi.planner.problems import schema_text
@@ -39,6 +40,8 @@ def aggregation_lines(plan: AggregationPlan) -> Iterator[str]:
             for duration, retention in zip(plan.durations, plan.purge.retention_ms, strict=True)
         )
         yield f"{_STEP}purge every {plan.purge.interval_ms} ms, keeps {kept}"
+    if plan.limit is not None:
+        yield f"{_STEP}at most {plan.limit.keys} groups in buckets, then {on_full_text(plan.limit.on_full)}"
 
 
 def reading_text(plan: AggregationReadPlan, labels: Mapping[int, str]) -> str:

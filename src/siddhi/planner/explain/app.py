@@ -10,11 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from siddhi.planner.explain.access import access_text, lookup_text
 from siddhi.planner.explain.aggregations import aggregation_lines
 from siddhi.planner.explain.inputs import input_lines, window_text
+from siddhi.planner.explain.limits import limit_text, on_full_text
 from siddhi.planner.explain.patterns import pattern_labels
+from siddhi.planner.explain.temporal import (
+    correction_lines,
+    correction_text,
+    temporal_partition_lines,
+    temporal_query_lines,
+    temporal_text,
+)
 from siddhi.planner.plan.access import TableAccess
+from siddhi.planner.plan.connectors import SourceErrorAction
 from siddhi.planner.plan.expressions import TABLE_SLOT, Attr, InTable, TypedExpression
 from siddhi.planner.plan.graph import expressions_of
-from siddhi.planner.plan.limits import KeyLimitPlan, OnFull
 from siddhi.planner.plan.nodes import (
     Action,
     FilterPlan,
@@ -24,6 +32,7 @@ from siddhi.planner.plan.nodes import (
     PartitionPlan,
     Plan,
     QueryPlan,
+    SelectionOperator,
     SelectMode,
     SelectorPlan,
     SourceKind,
@@ -52,7 +61,8 @@ def explain(plan: Plan) -> str:
         lines.append(f"{_STEP}playback{heartbeat}{', exact timers' if beat.exact else ''}")
     if plan.statistics is not None:
         lines.append(f"{_STEP}statistics")
-    lines += [_stream_line(stream) for stream in plan.streams.values()]
+    derived = {query.target for query in plan.temporal_queries}
+    lines += [_stream_line(stream, is_derived=stream.id in derived) for stream in plan.streams.values()]
     lines += [_table_line(table) for table in plan.tables.values()]
     for window in plan.windows.values():
         lines.append(
@@ -65,12 +75,19 @@ def explain(plan: Plan) -> str:
     lines += [_trigger_line(trigger) for trigger in plan.triggers.values()]
     for function in plan.functions.values():
         lines.append(f"function {function.id}[{function.language}] returns {function.return_type}")
+    lines += correction_lines(plan)
     for execution in plan.executions:
         lines.append("")
         if isinstance(execution, QueryPlan):
             lines += _query_lines(execution, plan.tables)
         else:
             lines += _partition_lines(execution, plan.tables)
+    for partition in plan.temporal_partitions:
+        lines.append("")
+        lines += temporal_partition_lines(partition)
+    for query in plan.temporal_queries:
+        lines.append("")
+        lines += temporal_query_lines(query)
     if plan.batches:
         lines.append("")
     for batch in plan.batches:
@@ -79,11 +96,16 @@ def explain(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _stream_line(stream: StreamPlan) -> str:
+def _stream_line(stream: StreamPlan, *, is_derived: bool = False) -> str:
     notes = [stream.origin.value]
     if stream.predicate_index is not None:
         index = stream.predicate_index
-        notes.append(f"predicate index on {stream.attributes[index.position].name} for {index.queries} queries")
+        names = ", ".join(stream.attributes[position].name for position in index.positions) or "no attribute"
+        notes.append(f"predicate index on {names} for {index.queries} queries")
+    if stream.temporal is not None:
+        notes.append(temporal_text(stream.temporal, is_derived=is_derived))
+    if stream.correction is not None:
+        notes.append(correction_text(stream.correction))
     if stream.on_error is not OnErrorAction.LOG:
         notes.append(f"on error {stream.on_error.value}")
     if stream.async_settings is not None:
@@ -91,7 +113,10 @@ def _stream_line(stream: StreamPlan) -> str:
         notes.append(
             f"async buffer {settings.buffer_size}, workers {settings.workers}, batch {settings.batch_size_max}"
         )
-    notes += [f"source {source.source.full_name} by {source.mapper.full_name}" for source in stream.sources]
+    for source in stream.sources:
+        action = source.on_mapping_error
+        handled = "" if action is SourceErrorAction.STORE else f", on mapping error {action.value}"
+        notes.append(f"source {source.source.full_name} by {source.mapper.full_name}{handled}")
     for sink in stream.sinks:
         spread = "" if sink.distribution is None else f", {sink.distribution.strategy.full_name}"
         notes.append(f"sink {sink.sink.full_name} by {sink.mapper.full_name}{spread}, on error {sink.on_error.value}")
@@ -107,7 +132,7 @@ def _table_line(table: TablePlan) -> str:
     if table.store is not None:
         notes.append(f"store {table.store.store.full_name}")
     if table.limit is not None:
-        notes.append(f"at most {table.limit.rows} rows, then {_on_full_text(table.limit.on_full)}")
+        notes.append(f"at most {table.limit.rows} rows, then {on_full_text(table.limit.on_full)}")
     return f"table {table.id} {schema_text(table.attributes)}" + (f" [{'; '.join(notes)}]" if notes else "")
 
 
@@ -129,7 +154,7 @@ def _partition_lines(partition: PartitionPlan, tables: Mapping[str, TablePlan]) 
     if partition.purge is not None:
         yield f"{_STEP}purge every {partition.purge.interval_ms} ms, idle period {partition.purge.idle_period_ms} ms"
     if partition.limit is not None:
-        yield _STEP + _limit_text(partition.limit)
+        yield _STEP + limit_text(partition.limit)
     for stream in partition.inner_streams:
         yield _STEP + _stream_line(stream)
     for query in partition.queries:
@@ -148,10 +173,10 @@ def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[
         yield _STEP * depth + _rate_text(query.rate)
         depth += 1
     if query.limit is not None:
-        yield _STEP * depth + _limit_text(query.limit)
+        yield _STEP * depth + limit_text(query.limit)
         depth += 1
     labels = _labels(query)
-    for line in _selector_lines(query.selector, labels):
+    for line in _selector_lines(query.selector, labels, query.selection, stores_groups=query.stores_groups):
         yield _STEP * depth + line
     depth += 1
     for line in input_lines(query.input, labels, query.fused):
@@ -209,6 +234,13 @@ def _output_lines(output: OutputPlan, tables: Mapping[str, TablePlan]) -> Iterat
         yield f"{_STEP}on {_described(output.condition, labels)}"
     if output.access is not None:
         yield f"{_STEP}finds rows by {access_text(tables[output.target], output.access)}"
+    if output.action is Action.UPDATE_OR_INSERT and output.change is not None:
+        change = output.change
+        if change.pending is not None:
+            access = access_text(tables[output.target].pending(), change.pending)
+            yield f"{_STEP}adds rows at the end of the chunk, finds them by {access} until then"
+        else:
+            yield f"{_STEP}{'overwrites and adds rows' if change.overwrites else 'adds rows'} at once"
 
 
 def _rate_text(rate: OutputRate) -> str:
@@ -220,39 +252,26 @@ def _rate_text(rate: OutputRate) -> str:
     return f"output snapshot every {rate.every_ms} ms"
 
 
-def _limit_text(limit: KeyLimitPlan) -> str:
-    keys, values = f"{limit.keys} keys", f"{limit.values} distinct values per group"
-    limits = [] if limit.keys is None else [(keys, limit.on_full)]
-    if limit.values is not None:
-        limits.append((values, limit.values_on_full))
-    if len(limits) > 1 and limit.on_full is limit.values_on_full:
-        limits = [(f"{keys} and {values}", limit.on_full)]
-    text = "; ".join(f"at most {what}, then {_on_full_text(on_full)}" for what, on_full in limits)
-    if limit.ttl_ms is not None:
-        text += f"{'; ' if text else ''}drop keys unused for {limit.ttl_ms} ms"
-    return text
-
-
-def _on_full_text(on_full: OnFull) -> str:
-    return {
-        OnFull.ERROR: "fail with an error",
-        OnFull.DROP_OLDEST: "drop the oldest",
-        OnFull.LOG: "drop the event and log",
-    }[on_full]
-
-
-def _selector_lines(selector: SelectorPlan, labels: Mapping[int, str]) -> Iterator[str]:
-    mode = "" if selector.mode is SelectMode.EACH else f" [{selector.mode.value}]"
+def _selector_lines(
+    selector: SelectorPlan,
+    labels: Mapping[int, str],
+    operator: SelectionOperator = SelectionOperator.SELECTOR,
+    *,
+    stores_groups: bool = False,
+) -> Iterator[str]:
+    end = ", computed at its end" if operator is SelectionOperator.SELECTOR_AT_CHUNK_END else ""
+    mode = "" if selector.mode is SelectMode.EACH else f" [{selector.mode.value}{end}]"
     yield f"select{mode}"
     for column in selector.columns:
         yield f"{_STEP}{column.name} {column.expression.type} = {_described(column.expression, labels)}"
     if selector.group_by:
-        yield f"{_STEP}group by {', '.join(expression_text(key, labels) for key in selector.group_by)}"
+        keys = ", ".join(expression_text(key, labels) for key in selector.group_by)
+        yield f"{_STEP}group by {keys}{'  [group id stored in the event]' if stores_groups else ''}"
     if selector.having is not None:
         yield f"{_STEP}having {_described(selector.having, labels)}"
     if selector.order_by:
-        keys = (f"{expression_text(order.key, labels)} {order.order.value}" for order in selector.order_by)
-        yield f"{_STEP}order by {', '.join(keys)}"
+        order_by = (f"{expression_text(order.key, labels)} {order.order.value}" for order in selector.order_by)
+        yield f"{_STEP}order by {', '.join(order_by)}"
     if selector.limit is not None:
         yield f"{_STEP}limit {selector.limit}"
     if selector.offset is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from siddhi.planner.explain.filing import filing_text
 from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan, SlotPlan, StateKind, StatePlan
 from siddhi.planner.plan.text import expression_text
 
@@ -29,6 +30,12 @@ def pattern_lines(node: PatternPlan, labels: Mapping[int, str]) -> Iterator[str]
         then = "fail" if node.overflow is OverflowPolicy.FAIL else "drop the oldest"
         most = f", at most {node.max_partial_matches} partial matches, then {then}"
     yield f"{'sequence' if node.is_sequence else 'pattern'}{within}{most}"
+    for source, filing in zip(node.sources, node.filings or (), strict=False):
+        if filing is not None:
+            attributes = next(slot.attributes for slot in node.slots if slot.source == source)
+            under = filing_text(filing, attributes) if filing else "nothing"
+            when = "while no match waits, " if node.sleeps else ""
+            yield f"{_STEP}{when}stream {source} filed under {under}"
     for number, state in enumerate(node.states):
         yield f"{_STEP}{number + 1} {_wanted(state)}, {_moves(node, number, state)}"
         for slot in state.slots:

@@ -10,7 +10,6 @@ from siddhi.planner.plan.expressions import Attr, TypedExpression, Widen
 __all__ = [
     "AnyLookup",
     "Bound",
-    "EqualityGuard",
     "IndexLookup",
     "JoinLookup",
     "KeyLookup",
@@ -146,11 +145,3 @@ def attribute_of(part: TypedExpression) -> Attr:
         part = part.operand
     assert isinstance(part, Attr)
     return part
-
-
-@frozen
-class EqualityGuard:
-    """The first filter of a query accepts an event only if the attribute at ``position`` has this value."""
-
-    position: int
-    value: bool | int | str

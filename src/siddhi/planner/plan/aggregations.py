@@ -15,6 +15,7 @@ from siddhi.planner.plan.expressions import Attr, TypedExpression
 from siddhi.query_api.definition import Attribute, Duration
 
 if TYPE_CHECKING:
+    from siddhi.planner.plan.limits import KeyLimitPlan
     from siddhi.planner.plan.nodes import SingleInputPlan
     from siddhi.query_api.span import Span
 
@@ -94,7 +95,7 @@ class AggregationPlan:
     ``by``, ``group_by`` and the arguments of base values read the input's attributes in slot 0. ``last`` is the position
     of the time of the latest event, None if the order of arrival decides. ``attributes`` is the schema for readers. ``shard``
     is the name of this node if several nodes share the tables, whose second attribute is then SHARD_ID. ``extended``:
-    an extension defines some base values.
+    an extension defines some base values. ``limit`` has the limit of its rows as ``keys``.
     """
 
     id: str
@@ -113,6 +114,7 @@ class AggregationPlan:
     purge: AggregationPurgePlan | None = None
     shard: str | None = None
     extended: bool = False
+    limit: KeyLimitPlan | None = None
     span: Span | None = None
 
 

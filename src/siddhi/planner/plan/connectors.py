@@ -23,6 +23,7 @@ __all__ = [
     "OptionPlan",
     "SinkErrorAction",
     "SinkPlan",
+    "SourceErrorAction",
     "SourcePlan",
     "StoreErrorAction",
     "StorePlan",
@@ -35,6 +36,15 @@ class SinkErrorAction(Enum):
 
     LOG = "LOG"
     WAIT = "WAIT"
+    RETRY = "RETRY"
+    STREAM = "STREAM"
+    STORE = "STORE"
+
+
+class SourceErrorAction(Enum):
+    """``on.mapping.error`` of a source."""
+
+    LOG = "LOG"
     STREAM = "STREAM"
     STORE = "STORE"
 
@@ -83,7 +93,7 @@ class AttributeMappingPlan:
 
 @frozen(kw_only=True)
 class SourcePlan:
-    """``@source``."""
+    """``@source``. ``lifetimes``: a temporal stream gets lifetimes by it, besides rows."""
 
     source: SourceMetadata
     options: tuple[OptionPlan, ...]
@@ -91,6 +101,9 @@ class SourcePlan:
     mapper_options: tuple[OptionPlan, ...] = ()
     mappings: tuple[AttributeMappingPlan, ...] = ()
     config: Mapping[str, str] = field(default_factory=dict)
+    on_mapping_error: SourceErrorAction = SourceErrorAction.STORE
+    app_is_named: bool = True  # an app without a name gets a new random name each time
+    lifetimes: bool = False
     span: Span | None = None
 
 
@@ -106,7 +119,12 @@ class DistributionPlan:
 
 @frozen(kw_only=True)
 class SinkPlan:
-    """``@sink``."""
+    """``@sink``.
+
+    ``action``: name of an additional attribute at the end, which says of each row of a corrected stream whether it is an
+    insert or a delete; None: the sink gets the attributes of its stream. ``lifetimes``: a temporal stream publishes lifetimes
+    by it, besides rows.
+    """
 
     sink: SinkMetadata
     options: tuple[OptionPlan, ...]
@@ -115,6 +133,8 @@ class SinkPlan:
     payloads: tuple[tuple[str, TemplatePlan], ...] = ()
     on_error: SinkErrorAction = SinkErrorAction.LOG
     distribution: DistributionPlan | None = None
+    action: str | None = None
+    lifetimes: bool = False
     config: Mapping[str, str] = field(default_factory=dict)
     span: Span | None = None
 

@@ -84,7 +84,7 @@ def named_executions(plan: Plan) -> Iterator[tuple[tuple[str, ...], Query | Part
     """Yield each query or partition of the text with its name added, and the names of all elements it creates: its own
     last, after those of inner queries. Unnamed queries of a partition are named by their number in it."""
     planned = iter(plan.executions)
-    for execution in plan.app.executions:
+    for execution in plan.classical_nodes():
         names: list[str] = []
         while True:
             made = next(planned)

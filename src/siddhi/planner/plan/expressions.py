@@ -21,6 +21,7 @@ __all__ = [
     "FIRST_SLOT",
     "LAST_SLOT",
     "OUTPUT_SLOT",
+    "PARAMETER_SLOT",
     "TABLE_SLOT",
     "Aggregate",
     "And",
@@ -48,6 +49,8 @@ FIRST_SLOT = -3
 """Slot of the oldest buffered event, in the condition of an expression window."""
 LAST_SLOT = -4
 """Slot of the newest buffered event, in the condition of an expression window."""
+PARAMETER_SLOT = -5
+"""Slot of the parameters of an on-demand query: constants whose values are set before each run."""
 
 
 @frozen

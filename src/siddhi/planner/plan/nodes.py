@@ -12,10 +12,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from siddhi._frozen import field, frozen, replace
-from siddhi.planner.plan.access import EqualityGuard, JoinLookup, TableAccess
+from siddhi.planner.plan.access import JoinLookup, TableAccess
 from siddhi.planner.plan.connectors import SinkPlan, SourcePlan, StorePlan
 from siddhi.planner.plan.expressions import Attr, TypedExpression
+from siddhi.planner.plan.filing import Filing
 from siddhi.planner.plan.limits import KeyLimitPlan, RowLimitPlan
+from siddhi.planner.plan.temporal import CorrectionPlan, TemporalPartitionPlan, TemporalQueryPlan, TemporalStreamPlan
 from siddhi.planner.plan.warning import AppWarning
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import Attribute, FunctionDefinition
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from siddhi.planner.plan.aggregations import AggregationPlan, AggregationReadPlan
     from siddhi.planner.plan.patterns import PatternPlan
     from siddhi.query_api.app import SiddhiApp
+    from siddhi.query_api.query import Partition, Query
 
 
 class SourceKind(Enum):
@@ -75,9 +78,9 @@ class Playback:
 
 @frozen
 class PredicateIndex:
-    """Index of the queries of a stream by the value of their equality guard; ``queries`` is their number."""
+    """Index of the queries of a stream by values and intervals of these attributes; ``queries`` is their number."""
 
-    position: int
+    positions: tuple[int, ...]
     queries: int
 
 
@@ -85,7 +88,9 @@ class PredicateIndex:
 class StreamPlan:
     """A junction. Fault streams are named ``!S``; inner streams belong to their partition.
 
-    ``predicate_index``: an event goes to the queries that the index finds, and to those without a guard; None: to all queries.
+    ``predicate_index``: an event goes to the queries that the index finds, and to those that are not filed; None: to all queries.
+    ``temporal``: its events have lifetimes; None: it is classical.
+    ``correction``: its late events correct the output of the app; None: its events come in order.
     """
 
     id: str
@@ -96,6 +101,8 @@ class StreamPlan:
     sources: tuple[SourcePlan, ...] = ()
     sinks: tuple[SinkPlan, ...] = ()
     predicate_index: PredicateIndex | None = None
+    temporal: TemporalStreamPlan | None = None
+    correction: CorrectionPlan | None = None
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 
@@ -196,7 +203,10 @@ class SingleInputPlan:
         attributes: those of the source, then the appended ones.
         window_layout: positions that the window keeps (or, without a window, the selection reads), ascending.
         reads: positions that are read from the events of the source, ascending; None: all.
-        guard: the equality guard in the predicate index of the stream; None: the query receives every event.
+        filing: its entries in the predicate index of the stream; None: the query receives every event.
+        passes_expired: expired events reach the aggregators or, in a join, look for matches.
+        stamps_expired: the window writes the time at which an event expires into it, since that is read.
+        returns_records: the records that expire are those that passed as current events, each once.
     """
 
     source: str
@@ -209,7 +219,10 @@ class SingleInputPlan:
     alias: str | None = None
     window_layout: tuple[int, ...] = ()
     reads: tuple[int, ...] | None = None
-    guard: EqualityGuard | None = None
+    filing: Filing | None = None
+    passes_expired: bool = False
+    stamps_expired: bool = False
+    returns_records: bool = False
 
 
 @frozen(kw_only=True)
@@ -221,6 +234,8 @@ class JoinPlan:
     Attributes:
         reading: the range of the aggregation, if one side is an aggregation.
         lookups: how rows or events of the left and the right side are found; None: scan.
+        ends_matches: the selection is called where the matches of one event end, since its result depends on it.
+        fills_columns: the matches of a chunk are written into columns as they are found, since none of them can fail.
     """
 
     left: SingleInputPlan
@@ -230,6 +245,8 @@ class JoinPlan:
     on: TypedExpression | None
     reading: AggregationReadPlan | None = None
     lookups: tuple[JoinLookup | None, JoinLookup | None] = (None, None)
+    ends_matches: bool = False
+    fills_columns: bool = False
 
     def triggers(self, slot: int) -> bool:
         """Return whether events that leave the window of a side look for matches."""
@@ -301,13 +318,32 @@ class SetPlan:
 
 
 @frozen(kw_only=True)
+class TableChangePlan:
+    """How an output changes the rows that its condition finds.
+
+    Attributes:
+        row_is_current: the condition reads the row as the current event, which is fastest; False: it needs the output event
+            as the current event, whose time it reads.
+        assigned: the assignments to a row found, in the order of the attributes, the last one of each, without those that
+            would repeat the primary key by which the row was found.
+        overwrites: the assignments replace the whole row by the output event, which has the same primary key.
+        pending: ``update or insert`` adds rows at the end of the chunk, and this is how it finds those not added yet, which
+            have no primary key; None: adding each row at once has the same result.
+    """
+
+    row_is_current: bool
+    assigned: tuple[SetPlan, ...] = ()
+    overwrites: bool = False
+    pending: TableAccess | None = None
+
+
+@frozen(kw_only=True)
 class OutputPlan:
     """``condition`` and ``set`` read the output event (slot OUTPUT_SLOT) and the table row (TABLE_SLOT).
 
     Attributes:
         access: how the rows of the condition are found; None without a condition.
-        pending_access: likewise for the rows of a chunk that ``update or insert`` has not added yet, which have no
-            primary key; None for other actions.
+        change: how they are changed; None without a condition.
     """
 
     action: Action
@@ -317,14 +353,30 @@ class OutputPlan:
     condition: TypedExpression | None = None
     set: tuple[SetPlan, ...] | None = None
     access: TableAccess | None = None
-    pending_access: TableAccess | None = None
+    change: TableChangePlan | None = None
+
+    def assignments(self) -> list[SetPlan]:
+        """Return the assignments in the order of the attributes; the last one of an attribute wins."""
+        return [set_ for _, set_ in sorted({set_.position: set_ for set_ in self.set or ()}.items())]
 
 
 class FusedWindow(Enum):
-    """What a fused window aggregate keeps instead of events."""
+    """The form of a fused window aggregate. A sliding one keeps the arguments of each event, a tumbling one the totals."""
 
-    SLIDING = "arguments"
-    TUMBLING = "totals"
+    SLIDING = "sliding"
+    TUMBLING = "tumbling"
+
+
+class SelectionOperator(Enum):
+    """The operator of a selection that is not fused with its window.
+
+    A projection is stateless and passes current events one by one. A selector has states per group; at the end of the chunk
+    means that it computes its output once per chunk, from the last event of each group alone.
+    """
+
+    PROJECTION = "projection"
+    SELECTOR = "selector"
+    SELECTOR_AT_CHUNK_END = "selector at the end of the chunk"
 
 
 @frozen(kw_only=True)
@@ -334,7 +386,10 @@ class QueryPlan:
     Attributes:
         limit: the limit of group-by keys and values.
         synchronized: the value of ``@synchronized``; None: the engine decides.
-        fused: what the operator of window and selection keeps, if they are fused; None: the window keeps events.
+        fused: the form of the operator, if window and selection are fused; None: the window keeps events.
+        selection: the operator of the selection if it is not fused.
+        stores_groups: an event carries the id of its group until it expires, which saves a lookup.
+        ends_groups: a group can end before the query does, so that the rate limiter has to be notified.
     """
 
     name: str
@@ -345,6 +400,9 @@ class QueryPlan:
     limit: KeyLimitPlan | None = None
     synchronized: bool | None = None
     fused: FusedWindow | None = None
+    selection: SelectionOperator = SelectionOperator.SELECTOR
+    stores_groups: bool = False
+    ends_groups: bool = False
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 
@@ -409,6 +467,25 @@ class Plan:
     triggers: dict[str, TriggerPlan] = field(default_factory=dict)
     functions: dict[str, FunctionDefinition] = field(default_factory=dict)
     executions: tuple[QueryPlan | PartitionPlan, ...] = ()
+    temporal_queries: tuple[TemporalQueryPlan, ...] = ()
+    temporal_partitions: tuple[TemporalPartitionPlan, ...] = ()
     batches: tuple[BatchPlan, ...] = ()
     warnings: tuple[AppWarning, ...] = field(default=(), compare=False)
     policy: SandboxPolicy | None = None
+
+    def corrected_streams(self) -> tuple[StreamPlan, ...]:
+        """Return the streams whose late events correct the output; none: the app does not correct."""
+        return tuple(stream for stream in self.streams.values() if stream.correction is not None)
+
+    def is_on_both_sides_of_broker(self) -> bool:
+        """Return whether the app both publishes to the in-memory broker and subscribes to it."""
+        streams = self.streams.values()
+        return any(sink.sink.builtin == "inMemory" for stream in streams for sink in stream.sinks) and any(
+            source.source.builtin == "inMemory" for stream in streams for source in stream.sources
+        )
+
+    def classical_nodes(self) -> tuple[Query | Partition, ...]:
+        """Return the queries and partitions of the text to which :attr:`executions` belong."""
+        temporal = {query.position for query in self.temporal_queries}
+        temporal |= {partition.position for partition in self.temporal_partitions}
+        return tuple(node for position, node in enumerate(self.app.executions) if position not in temporal)

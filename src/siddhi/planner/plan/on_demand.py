@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from siddhi._frozen import frozen
+from siddhi._frozen import field, frozen
 from siddhi.planner.plan.access import TableAccess
 from siddhi.planner.plan.aggregations import AggregationReadPlan
 from siddhi.planner.plan.expressions import TypedExpression
-from siddhi.planner.plan.nodes import OutputPlan, SelectorPlan, SourceKind
+from siddhi.planner.plan.nodes import OutputPlan, SelectionOperator, SelectorPlan, SourceKind
 from siddhi.query_api.definition import Attribute
+from siddhi.query_api.span import Span
+from siddhi.types import AttributeType
 
-__all__ = ["OnDemandPlan"]
+__all__ = ["OnDemandPlan", "ParameterPlan"]
+
+
+@frozen
+class ParameterPlan:
+    """A parameter, ``:name``: its values have this type."""
+
+    name: str
+    type: AttributeType
+    span: Span | None = field(default=None, compare=False, shown=False)
 
 
 @frozen(kw_only=True)
@@ -22,6 +33,8 @@ class OnDemandPlan:
 
     Attributes:
         access: how a find in a table finds its rows; None for other queries.
+        selection: the operator of the selection.
+        parameters: the parameters, in the order of their positions in PARAMETER_SLOT.
     """
 
     store: str | None = None
@@ -33,3 +46,5 @@ class OnDemandPlan:
     output: OutputPlan | None = None
     has_event: bool = True
     access: TableAccess | None = None
+    selection: SelectionOperator = SelectionOperator.SELECTOR
+    parameters: tuple[ParameterPlan, ...] = ()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import TypedExpression
+from siddhi.planner.plan.filing import Filing
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.span import Span
 
@@ -110,6 +111,8 @@ class PatternPlan:
     """A pattern or sequence; ``within_ms`` in milliseconds.
 
     ``max_partial_matches``: the limit of partial matches, None if unlimited; ``limited_by``: its origin, for messages.
+    ``filings``: for each of the sources its entries in the predicate index; None: it receives every event.
+    ``sleeps``: the filings hold only while no partial match waits.
     """
 
     is_sequence: bool
@@ -119,6 +122,8 @@ class PatternPlan:
     max_partial_matches: int | None = None
     limited_by: str = ""
     overflow: OverflowPolicy = OverflowPolicy.FAIL
+    filings: tuple[Filing | None, ...] | None = None
+    sleeps: bool = False
 
     @property
     def sources(self) -> tuple[str, ...]:

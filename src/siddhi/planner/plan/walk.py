@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from siddhi._frozen import replace
 from siddhi.planner.plan.expressions import (
@@ -12,6 +13,7 @@ from siddhi.planner.plan.expressions import (
     Attr,
     Call,
     Comparison,
+    Const,
     EventReference,
     InTable,
     IsNull,
@@ -23,6 +25,9 @@ from siddhi.planner.plan.expressions import (
     Widen,
 )
 
+if TYPE_CHECKING:
+    from siddhi.planner.plan.nodes import SelectorPlan
+
 __all__ = [
     "calls_python",
     "children",
@@ -30,11 +35,17 @@ __all__ = [
     "disjuncts",
     "event_slots",
     "has_aggregate",
+    "has_side_effects",
     "read_positions",
     "reads_collected",
     "substitute",
     "walk",
 ]
+
+
+_LEAVES = frozenset((Attr, Const))
+_BINARY = frozenset((Arithmetic, Comparison, And, Or))
+"""The operators of most expressions, in the order of their operands' evaluation."""
 
 
 def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
@@ -56,7 +67,13 @@ def walk(expression: TypedExpression) -> Iterator[TypedExpression]:
     while pending:
         node = pending.pop()
         yield node
-        pending.extend(reversed(children(node)))
+        kind = type(node)
+        if kind in _LEAVES:
+            continue
+        if kind in _BINARY:
+            pending += (node.right, node.left)  # type: ignore[attr-defined]
+        else:
+            pending += reversed(children(node))
 
 
 def substitute(expression: TypedExpression, by: Callable[[TypedExpression], TypedExpression | None]) -> TypedExpression:
@@ -107,9 +124,14 @@ def has_aggregate(expression: TypedExpression) -> bool:
 def calls_python(expression: TypedExpression) -> bool:
     """Return whether the expression calls a Python function, which can have side effects such as sending events."""
     return any(
-        isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.native is None)
+        isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.builtin is None)
         for node in walk(expression)
     )
+
+
+def has_side_effects(selection: SelectorPlan) -> bool:
+    """Return whether the selection calls Python, so that it must be evaluated even without receivers."""
+    return any(calls_python(expression) for expression in selection.expressions())
 
 
 def read_positions(expressions: Iterable[TypedExpression], slot: int) -> set[int]:

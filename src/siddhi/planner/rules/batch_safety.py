@@ -9,25 +9,35 @@ must not share anything with the affected ones. A partition counts as one query:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from siddhi._frozen import replace
 from siddhi.planner.plan.graph import Unit, aggregation_unit, unit_of
 from siddhi.planner.plan.nodes import BatchPlan, Plan
 
-__all__ = ["check_batches"]
+__all__ = ["batch_plans", "check_batches", "units_of"]
 
 
 def check_batches(plan: Plan) -> Plan:
     """Set :attr:`Plan.batches`: one :class:`BatchPlan` per stream that rows can be sent to."""
-    return replace(plan, batches=_batches(plan))
+    return replace(plan, batches=batch_plans(plan, units_of(plan)))
 
 
-def _batches(plan: Plan) -> tuple[BatchPlan, ...]:
+def units_of(plan: Plan) -> list[Unit]:
+    """Return the units of an app: of its aggregations, then of its queries and partitions in text order."""
+    units = [aggregation_unit(aggregation) for aggregation in plan.aggregations.values()]
+    return units + [unit_of(execution) for execution in plan.executions]
+
+
+def batch_plans(plan: Plan, units: Sequence[Unit]) -> tuple[BatchPlan, ...]:
+    """Return how a batch runs, by stream.
+
+    Args:
+        plan: the plan of the app.
+        units: as :func:`units_of` returns them.
+    """
     # In playback, rows advance the clock: timers can be due between two rows.
     playback = plan.playback is not None
-    units = [aggregation_unit(aggregation) for aggregation in plan.aggregations.values()]
-    units += [unit_of(execution) for execution in plan.executions]
     readers: dict[str, list[Unit]] = {}
     for unit in units:
         for label in unit.reads:

@@ -81,7 +81,7 @@ def _range_lookup(on: TypedExpression | None, slot: int) -> WindowRangeLookup | 
 
 
 def _is_short(window: WindowPlan | None) -> bool:
-    if window is None or window.window.native not in ("length", "lengthBatch"):
+    if window is None or window.window.builtin not in ("length", "lengthBatch"):
         return False
     length = window.arguments[0]
     return isinstance(length, Const) and int(length.value) <= _FEW
@@ -89,9 +89,9 @@ def _is_short(window: WindowPlan | None) -> bool:
 
 def _is_indexable(window: WindowPlan | None) -> bool:
     """Return whether a window buffers exactly its current events that have not expired, in order, as an index requires."""
-    if window is None or window.window.native not in _INDEXABLE:
+    if window is None or window.window.builtin not in _INDEXABLE:
         return False
-    position = _LENGTHS.get(window.window.native)
+    position = _LENGTHS.get(window.window.builtin)
     length = None if position is None else window.arguments[position]
     # A window of length 0 buffers no event, so none must be found.
     return not (isinstance(length, Const) and int(length.value) <= 0)

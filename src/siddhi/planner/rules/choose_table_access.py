@@ -21,7 +21,7 @@ from siddhi.planner.plan.access import (
     TableLookup,
 )
 from siddhi.planner.plan.expressions import TABLE_SLOT, Attr, Comparison, InTable, Or, TypedExpression, Widen
-from siddhi.planner.plan.nodes import Action, OutputPlan, Plan, TablePlan
+from siddhi.planner.plan.nodes import OutputPlan, Plan, TablePlan
 from siddhi.planner.plan.on_demand import OnDemandPlan
 from siddhi.planner.plan.rewrite import map_expressions, map_output, map_queries, map_selector, replaced
 from siddhi.planner.plan.walk import children, conjuncts, disjuncts, substitute, walk
@@ -65,7 +65,7 @@ class OrderTest:
 
 
 def choose_accesses(plan: Plan) -> Plan:
-    """Set :attr:`InTable.access`, :attr:`OutputPlan.access` and :attr:`OutputPlan.pending_access`.
+    """Set :attr:`InTable.access` and :attr:`OutputPlan.access`.
 
     :func:`~siddhi.planner.rules.choose_join_access.choose_lookups` handles joins with tables.
     """
@@ -110,11 +110,7 @@ def _with_accesses(tables: Mapping[str, TablePlan], expression: TypedExpression)
 def _output_access(tables: Mapping[str, TablePlan], output: OutputPlan) -> OutputPlan:
     if output.condition is None:
         return output
-    table = tables[output.target]
-    pending = None
-    if output.action is Action.UPDATE_OR_INSERT and table.primary_key:
-        pending = access_of(table.pending(), output.condition)
-    return replaced(output, access=access_of(table, output.condition), pending_access=pending)
+    return replaced(output, access=access_of(tables[output.target], output.condition))
 
 
 def access_of(table: TablePlan, condition: TypedExpression | None, row_slot: int = TABLE_SLOT) -> TableAccess:

@@ -32,7 +32,9 @@ _MOST_AGGREGATORS = 32
 
 def fuse_windows(plan: Plan) -> Plan:
     """Set :attr:`QueryPlan.fused`."""
-    return map_queries(plan, lambda query, _: replaced(query, fused=_fused(query)))
+    # A fused operator keeps no records, so a limit on the memory of records would not count it.
+    limited = plan.policy is not None and plan.policy.max_record_bytes is not None
+    return map_queries(plan, lambda query, _: replaced(query, fused=None if limited else _fused(query)))
 
 
 def _fused(plan: QueryPlan) -> FusedWindow | None:
@@ -49,12 +51,12 @@ def _fused(plan: QueryPlan) -> FusedWindow | None:
         or not _is_additive(plan)
     ):
         return None
-    native = input_.window.window.native
-    if native in _SLIDING and _has_extent(input_.window):
+    builtin = input_.window.window.builtin
+    if builtin in _SLIDING and _has_extent(input_.window):
         return (
             FusedWindow.SLIDING if all(_sees_every_event(column.expression) for column in selection.columns) else None
         )
-    if native in _TUMBLING and selection.mode is not SelectMode.EACH and _has_extent(input_.window):
+    if builtin in _TUMBLING and selection.mode is not SelectMode.EACH and _has_extent(input_.window):
         shown = all(isinstance(column.expression, (Attr, Aggregate)) for column in selection.columns)
         return FusedWindow.TUMBLING if shown and selection.having is None else None
     return None
@@ -69,7 +71,7 @@ def _is_additive(plan: QueryPlan) -> bool:
     return (
         0 < len(found) <= _MOST_AGGREGATORS
         and not any(has_aggregate(expression) for expression in other_expressions)
-        and all(node.aggregator.native in _ADDITIVE for node in found)
+        and all(node.aggregator.builtin in _ADDITIVE for node in found)
         and all(_depends_only_on_event(argument) for node in found for argument in node.arguments)
     )
 
@@ -81,10 +83,10 @@ def _depends_only_on_event(argument: TypedExpression) -> bool:
         or isinstance(node, (Const, Arithmetic, Widen))
         or (
             isinstance(node, Call)
-            and node.function.native is not None
+            and node.function.builtin is not None
             and node.function.deterministic
             and not node.function.reads_clock
-            and node.function.native != "eventTimestamp"
+            and node.function.builtin != "eventTimestamp"
         )
         for node in walk(argument)
     )
@@ -112,7 +114,7 @@ def _has_extent(window: WindowPlan) -> bool:
     """Return whether the window has a constant positive extent and does not emit events before their batch is complete."""
     values = [argument.value for argument in window.arguments if isinstance(argument, Const)]
     extent = values[0] if values else None
-    if window.window.native == "externalTime":
+    if window.window.builtin == "externalTime":
         extent = values[-1] if values else None
     elif any(isinstance(value, bool) for value in values):
         return not any(value is True for value in values) and isinstance(extent, int) and extent > 0

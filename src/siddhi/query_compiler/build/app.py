@@ -55,8 +55,9 @@ class AppAnnotation(Annotation):
 class Builder(QueryBuilder):
     """Builder of all nodes of an app."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, needs_definitions: bool = True) -> None:
         super().__init__(source)
+        self.needs_definitions = needs_definitions
         self._app_annotations: list[Annotation] = []
         self._has_begun = False
 
@@ -82,7 +83,7 @@ class Builder(QueryBuilder):
         comment = self.source.open_comment
         if comment is not None and not executions:
             raise self.source.unclosed_comment()
-        if not definitions:
+        if not definitions and (self.needs_definitions or not executions):
             span = executions[0].span if executions else self.source.span(0, 0)
             hint = "an app starts with at least one definition: define stream S (price double);"
             message = "the app has no definitions, so the query has nothing to read" if executions else "the app is empty"

@@ -23,6 +23,7 @@ from siddhi.query_api import (
     MathOperator,
     Not,
     Or,
+    QueryParameter,
     Variable,
 )
 from siddhi.query_api.span import Span
@@ -228,6 +229,9 @@ class ExpressionBuilder:
 
     def all_attributes(self) -> None:
         """Return None, which distinguishes ``f(*)`` from ``f()``."""
+
+    def parameter(self, name: str) -> QueryParameter:
+        return QueryParameter(name, span=self.here)
 
     def variable(self, name: str) -> Variable:
         return Variable(name, span=self.here)

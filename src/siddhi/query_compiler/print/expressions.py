@@ -21,6 +21,7 @@ from siddhi.query_api import (
     MathOperator,
     Not,
     Or,
+    QueryParameter,
     Variable,
 )
 from siddhi.query_compiler.keywords import AMBIGUOUS, KEYWORDS
@@ -139,8 +140,8 @@ def _(expression: Not, own: int) -> str:
 @_text.register
 def _(expression: IsNull, _own: int) -> str:
     operand = expression.expression
-    if not isinstance(operand, (Variable, FunctionCall)):
-        raise ValueError("'is null' applies only to references and calls")
+    if not isinstance(operand, (Variable, FunctionCall, QueryParameter)):
+        raise ValueError("'is null' applies only to references, calls and parameters")
     return f"{_text(operand, ATOM)} is null"
 
 
@@ -158,6 +159,11 @@ def _(expression: Variable, _own: int) -> str:
     if expression.function_id is not None:
         function = f"#{name_text(expression.function_id)}{_index(expression.function_index)}"
     return f"{_qualifier(expression)}{function}.{name}"
+
+
+@_text.register
+def _(expression: QueryParameter, _own: int) -> str:
+    return f":{name_text(expression.name)}"
 
 
 def _qualifier(node: Variable | IsNullStream) -> str:

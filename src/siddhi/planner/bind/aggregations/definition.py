@@ -11,6 +11,7 @@ from siddhi.planner.bind.aggregations.store import SHARD, plan_shard, plan_store
 from siddhi.planner.bind.aggregations.zone import system_zone
 from siddhi.planner.bind.annotations import only
 from siddhi.planner.bind.handlers import plan_handlers
+from siddhi.planner.bind.limits import aggregation_limit
 from siddhi.planner.bind.resolver import Resolver
 from siddhi.planner.bind.scope import SourceScope
 from siddhi.planner.plan.aggregations import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
@@ -23,6 +24,7 @@ from siddhi.planner.problems import (
     creation_error,
     duplicate_attribute,
     duplicate_definition,
+    located,
     unknown_definition,
     unknown_extension,
     unsupported,
@@ -96,6 +98,7 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
         purge=plan_purge(definition, durations),
         shard=shard,
         extended=stored.extended,
+        limit=aggregation_limit(definition, catalog, len(durations), stored=bool(stores)),
         span=definition.span,
     )
 
@@ -103,10 +106,10 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
 def _check_annotations(definition: AggregationDefinition) -> None:
     persisted = only(definition.annotations, "persistedAggregation")
     if persisted is not None:
-        place = persisted if persisted.span is not None else definition
+        location = located(persisted, definition)
         raise unsupported(
             "persisted aggregations (@persistedAggregation)",
-            place,
+            location,
             "remove it: @store keeps the rows of every duration",
         )
     key = only(definition.annotations, "PrimaryKey")
@@ -114,24 +117,24 @@ def _check_annotations(definition: AggregationDefinition) -> None:
         raise creation_error(
             "E325",
             "@PrimaryKey is not allowed on an aggregation",
-            key if key.span is not None else definition,
+            located(key, definition),
             "remove it: bucket and group identify a row",
         )
 
 
 def _input(catalog: Catalog, definition: AggregationDefinition) -> tuple[SourceScope, SingleInputPlan]:
     node = definition.input
-    place = node if node.span is not None else definition
+    location = located(node, definition)
     stream = catalog.streams.get(node.source)
     if stream is None or node.is_inner or node.is_fault:
-        error = unknown_definition("stream", node.source, catalog.streams, place)
+        error = unknown_definition("stream", node.source, catalog.streams, location)
         if node.source in catalog.tables or node.source in catalog.windows:
             error.hint = f"'{node.source}' is not a stream: an aggregation can read only streams"
         elif node.source in catalog.filled:
             error.hint = f"define stream '{node.source}': aggregations are planned before the query that fills it"
         raise error
     scope = SourceScope(node.source, stream.attributes, what=f"stream '{node.source}'", also=node.alias)
-    handlers = plan_handlers(catalog, scope, node.handlers)
+    handlers = plan_handlers(catalog, scope, node.handlers, place="in an aggregation")
     return scope, SingleInputPlan(
         source=node.source,
         kind=SourceKind.STREAM,
@@ -183,7 +186,7 @@ class _Stored:
             OutputAttribute(Variable(attribute.name)) for attribute in scope.attributes
         )
         for select in selected:
-            self._select(select, select if select.span is not None else definition)
+            self._select(select, located(select, definition))
         if self.by is not None and any(base.kind is BaseKind.LATEST for base in self.base_values):
             self.last = self._add(_LAST_TIMESTAMP, definition)
 
@@ -227,7 +230,7 @@ class _Stored:
         if name == TIMESTAMP.name or any(output.attribute.name == name for output in self.outputs):
             raise duplicate_attribute(f"duplicate output attribute '{name}'", at, "rename one of them with 'as'")
         if isinstance(expression, FunctionCall):
-            aggregator = self._aggregator(expression, expression if expression.span is not None else at)
+            aggregator = self._aggregator(expression, located(expression, at))
             if aggregator is not None:
                 self._aggregate(name, aggregator, expression, at)
                 return
@@ -240,7 +243,7 @@ class _Stored:
             raise creation_error(
                 "E325",
                 "an aggregation can't select an expression over aggregators",
-                expression if expression.span is not None else at,
+                located(expression, at),
                 "select the aggregators alone, and compute with them where the aggregation is read",
             )
         position = self._add(Attribute(name, typed.type), at)
@@ -249,7 +252,7 @@ class _Stored:
             self.objects.append((name, f"'{name}'", at.span))
         self._output(name, typed.type, OutputKind.STORED, position)
 
-    def _aggregator(self, call: FunctionCall, place: Node) -> IncrementalAggregatorMetadata | None:
+    def _aggregator(self, call: FunctionCall, location: Node) -> IncrementalAggregatorMetadata | None:
         """Return the incremental aggregator that a top-level call names, or None for a function."""
         registry = self._catalog.registry
         name = call.name if call.namespace is None else f"{call.namespace}:{call.name}"
@@ -260,13 +263,13 @@ class _Stored:
             raise creation_error(
                 "E325",
                 f"'{name}' can't be computed incrementally",
-                place,
+                location,
                 f"an aggregation supports {', '.join(registry.names(IncrementalAggregatorMetadata))}, "
                 "and keeps the latest value of any other expression",
             )
         if name not in self._catalog.functions:
             known = [*self._catalog.functions, *registry.names(FunctionMetadata, IncrementalAggregatorMetadata)]
-            error = unknown_extension("function or incremental aggregator", name, known, place)
+            error = unknown_extension("function or incremental aggregator", name, known, location)
             kinds = (FunctionMetadata, IncrementalAggregatorMetadata)
             raise self._catalog.permissions.not_found(error, registry, name, *kinds)
         return None
@@ -276,12 +279,12 @@ class _Stored:
 
     def _aggregate(self, name: str, aggregator: IncrementalAggregatorMetadata, call: FunctionCall, at: Node) -> None:
         self._catalog.note_use(aggregator)
-        place = call if call.span is not None else at
-        planned = plan_incremental(self._resolve, aggregator, call, place)
-        self.extended |= aggregator.native is None
+        location = located(call, at)
+        planned = plan_incremental(self._resolve, aggregator, call, location)
+        self.extended |= aggregator.builtin is None
         positions: list[int] = []
         for base in planned.bases:
-            first = self._base(base, place, aggregator.full_name)
+            first = self._base(base, location, aggregator.full_name)
             positions += range(first, first + len(base.cells))
         if planned.expression is None:
             count = positions[-1] if planned.kind is OutputKind.MEAN else 0

@@ -16,7 +16,7 @@ from siddhi.planner.plan.aggregations import BaseKind, OutputKind
 from siddhi.planner.plan.expressions import Attr, InTable, TypedExpression
 from siddhi.planner.plan.text import expression_text
 from siddhi.planner.plan.walk import has_aggregate, substitute, walk
-from siddhi.planner.problems import a_type, close_to, creation_error, unsupported_type
+from siddhi.planner.problems import a_type, close_to, creation_error, located, unsupported_type
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.expression import Expression, FunctionCall
 from siddhi.query_api.span import Node
@@ -73,24 +73,24 @@ def plan_incremental(
     """
     arguments = _arguments(resolve, metadata, call, at)
     type_ = return_type(metadata, arguments)
-    if metadata.native is not None:
-        return _BUILT_IN[metadata.native](type_, *arguments)
+    if metadata.builtin is not None:
+        return _BUILT_IN[metadata.builtin](type_, *arguments)
     return _Described(resolve.catalog, metadata, arguments, at).plan(type_)
 
 
 def _arguments(
-    resolve: Resolver, metadata: IncrementalAggregatorMetadata, call: FunctionCall, place: Node
+    resolve: Resolver, metadata: IncrementalAggregatorMetadata, call: FunctionCall, location: Node
 ) -> tuple[Attr, ...]:
     name = metadata.full_name
     overload = next((known for known in metadata.overloads if len(known.parameters) == len(call.arguments)), None)
     if call.star or overload is None:
         number = len(metadata.overloads[-1].parameters)
         wanted = "exactly one attribute" if number == 1 else f"{number or 'no'} attributes"
-        raise creation_error("E325", f"'{name}' of an aggregation takes {wanted}", place)
+        raise creation_error("E325", f"'{name}' of an aggregation takes {wanted}", location)
     arguments = []
     for written, formal in zip(call.arguments, overload.parameters, strict=True):
         argument = resolve(written)
-        at = written if written.span is not None else place
+        at = located(written, location)
         if not isinstance(argument, Attr):
             raise creation_error(
                 "E325",

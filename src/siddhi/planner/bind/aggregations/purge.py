@@ -5,7 +5,7 @@ from __future__ import annotations
 from siddhi.planner.bind.annotations import boolean, duration_ms, only
 from siddhi.planner.plan.aggregations import AggregationPurgePlan
 from siddhi.planner.plan.time import duration_named
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import creation_error, located
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import AggregationDefinition, Duration
 
@@ -61,7 +61,7 @@ def _periods(
     period: Annotation, definition: AggregationDefinition, durations: tuple[Duration, ...]
 ) -> dict[Duration, int | None]:
     found: dict[Duration, int | None] = {}
-    place = period if period.span is not None else definition
+    location = located(period, definition)
     for element in period.elements:
         key = element.key or ""
         try:
@@ -70,14 +70,14 @@ def _periods(
             raise creation_error(
                 "E325",
                 f"unknown duration '{key}' in @{period.name}",
-                place,
+                location,
                 f"the aggregation has {', '.join(duration.value for duration in durations)}",
             ) from None
         if duration not in durations:
             raise creation_error(
                 "E325",
                 f"aggregation '{definition.id}' has no duration '{key}', which @{period.name} names",
-                place,
+                location,
                 f"it has {', '.join(duration.value for duration in durations)}",
             )
         if element.value.strip().lower() == "all":
@@ -89,7 +89,7 @@ def _periods(
                 "E325",
                 f"retention period '{element.value}' of '{key}' in @{period.name} is too short: "
                 f"the minimum is {_MINIMUM_MS[duration] // _MINUTE} minutes",
-                place,
+                location,
                 "coarser durations are aggregated from these rows",
             )
         found[duration] = retention_ms

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from siddhi.planner.bind.query_parameters import typed_parameter
 from siddhi.planner.bind.resolver import Resolver
 from siddhi.planner.plan.aggregations import AggregationPlan, AggregationReadPlan
 from siddhi.planner.plan.expressions import Const, TypedExpression
 from siddhi.planner.plan.time import duration_named, kept_duration, time_range
-from siddhi.planner.problems import a_type, creation_error, unsupported_type
+from siddhi.planner.problems import a_type, creation_error, located, unsupported_type
 from siddhi.query_api.expression import Expression
 from siddhi.query_api.span import Node
 from siddhi.types import AttributeType
@@ -50,32 +51,32 @@ def plan_reading(
         )
     resolve = Resolver(catalog, scope)
     ends = tuple(_end(resolve, expression, at) for expression in within)
-    length = resolve(per)
-    place = per if per.span is not None else at
+    length = typed_parameter(catalog, resolve(per), AttributeType.STRING)
+    location = located(per, at)
     if length.type is not AttributeType.STRING:
-        raise unsupported_type(f"'per' takes a string, not {a_type(length.type)}", place, "write per 'hours'")
+        raise unsupported_type(f"'per' takes a string, not {a_type(length.type)}", location, "write per 'hours'")
     duration = None
     if isinstance(length, Const):
         try:
             duration = duration_named(length.value)
             kept_duration(duration, aggregation.durations, aggregation.id)
         except ValueError as error:
-            raise _explained(error, place) from error
+            raise _explained(error, location) from error
     known = None
     if all(isinstance(end, Const) for end in ends):
         values = [end.value for end in ends if isinstance(end, Const)]
         try:
             known = time_range(*values)
         except ValueError as error:
-            raise _explained(error, within[0] if within[0].span is not None else at) from error
+            raise _explained(error, located(within[0], at)) from error
     return AggregationReadPlan(ends, length, known, duration)
 
 
 def _end(resolve: Resolver, expression: Expression, at: Node) -> TypedExpression:
-    typed = resolve(expression)
+    typed = typed_parameter(resolve.catalog, resolve(expression), AttributeType.LONG)
     if typed.type not in _WITHIN_TYPES:
-        place = expression if expression.span is not None else at
-        raise unsupported_type(f"'within' takes a long or a string, not {a_type(typed.type)}", place)
+        location = located(expression, at)
+        raise unsupported_type(f"'within' takes a long or a string, not {a_type(typed.type)}", location)
     return typed
 
 

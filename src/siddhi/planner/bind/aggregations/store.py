@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from siddhi.planner.bind.annotations import boolean, only
 from siddhi.planner.bind.stores import plan_store
 from siddhi.planner.plan.connectors import StoreErrorAction, StorePlan
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import creation_error, located
 from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.definition import AggregationDefinition, Attribute, TableDefinition
 from siddhi.types import AttributeType
@@ -36,7 +36,7 @@ def plan_stores(
     annotation = only(definition.annotations, "store")
     if annotation is None:
         return {}
-    at = annotation if annotation.span is not None else definition
+    at = located(annotation, definition)
     if annotation.element("table.name") is not None:
         raise creation_error(
             "E325",

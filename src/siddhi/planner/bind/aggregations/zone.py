@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from siddhi.planner.bind.annotations import only
 from siddhi.planner.plan.aggregations import ZONE
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import creation_error, located
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.span import Node
 
@@ -24,12 +24,12 @@ def app_zone(annotations: tuple[Annotation, ...], at: Node) -> str | None:
     annotation = only(annotations, ZONE)
     if annotation is None:
         return None
-    place = annotation if annotation.span is not None else at
+    location = located(annotation, at)
     if len(annotation.elements) != 1 or annotation.elements[0].key is not None:
-        raise creation_error("E315", "@app:aggTimeZone requires the name of a time zone", place, _HINT)
+        raise creation_error("E315", "@app:aggTimeZone requires the name of a time zone", location, _HINT)
     name = annotation.elements[0].value
     if not _is_zone(name):
-        raise creation_error("E315", f"unknown time zone '{name}' in @app:aggTimeZone", place, _HINT)
+        raise creation_error("E315", f"unknown time zone '{name}' in @app:aggTimeZone", location, _HINT)
     return name
 
 

@@ -15,7 +15,7 @@ from siddhi.planner.bind.resolver import Resolver
 from siddhi.planner.plan.expressions import TypedExpression
 from siddhi.planner.plan.nodes import SourceKind
 from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan, SlotPlan, StateKind, StatePlan
-from siddhi.planner.problems import creation_error, unsupported
+from siddhi.planner.problems import creation_error, located, unsupported
 from siddhi.query_api.input import (
     AbsentState,
     CountState,
@@ -154,15 +154,15 @@ class _Automaton:
 
     def _filters(self, node: SingleInput, resolver: Resolver) -> Iterable[TypedExpression]:
         for handler in node.handlers:
-            place: Node = handler if handler.span is not None else node
+            location: Node = located(handler, node)
             if isinstance(handler, Filter):
-                yield resolver.condition("a filter", handler.condition, place)
+                yield resolver.condition("a filter", handler.condition, location)
             elif isinstance(handler, StreamFunction):
                 hint = "call the function in an earlier query"
-                raise unsupported("stream functions inside patterns and sequences", place, hint)
+                raise unsupported("stream functions inside patterns and sequences", location, hint)
             else:
                 hint = "use the window in an earlier query"
-                raise creation_error("E324", "the states of a pattern or sequence can't have windows", place, hint)
+                raise creation_error("E324", "the states of a pattern or sequence can't have windows", location, hint)
 
 
 class PatternInputs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from siddhi._frozen import frozen, replace
 from siddhi.planner.bind.annotations import only, positive, shown
 from siddhi.planner.plan.patterns import OverflowPolicy
-from siddhi.planner.problems import close_to, creation_error
+from siddhi.planner.problems import close_to, creation_error, located
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.span import Node
 
@@ -43,7 +43,7 @@ def query_limit(annotations: tuple[Annotation, ...], at: Node, of_app: PartialMa
         raise creation_error(
             "E315",
             "'partial.matches.overflow' of @info requires 'max.partial.matches'",
-            info if info.span is not None else at,
+            located(info, at),
             "add a limit: max.partial.matches='10000'",
         )
     return limit
@@ -61,7 +61,7 @@ def _limit(
         raise creation_error(
             "E315",
             f"'{overflow}' of {shown(annotation, at)} must be {' or '.join(map(repr, known))}, not '{policy}'",
-            annotation if annotation.span is not None else at,
+            located(annotation, at),
             close_to(policy, known),
         )
     found = otherwise

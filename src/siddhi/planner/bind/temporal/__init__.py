@@ -1,0 +1,1 @@
+"""Bind temporal streams and queries."""
