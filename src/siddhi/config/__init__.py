@@ -3,5 +3,9 @@
 manager.set_config_manager(YAMLConfigManager(Path("siddhi.yaml")))
 """
 
-from siddhi.config.manager import *  # noqa: F403
-from siddhi.config.yaml import *  # noqa: F403
+from __future__ import annotations
+
+from siddhi.config.manager import ConfigManager, InMemoryConfigManager
+from siddhi.config.yaml import YAMLConfigManager
+
+__all__ = ["ConfigManager", "InMemoryConfigManager", "YAMLConfigManager"]

@@ -33,39 +33,39 @@ def put_into_envelope(app: str, revision: str, snapshot: bytes) -> bytes:
     return b"".join((_HEADER.pack(_MAGIC, _VERSION, checksum_of(described, snapshot)), described, snapshot))
 
 
-def open_envelope(data: bytes, app: str, revision: str, place: str) -> bytes:
+def open_envelope(data: bytes, app: str, revision: str, location: str) -> bytes:
     """Check the header of a revision and return its snapshot.
 
     Args:
         data: the bytes of the file.
         app: name of the app.
         revision: the revision.
-        place: location of the file, for messages.
+        location: location of the file, for messages.
 
     Raises:
         DamagedSnapshotError: the file is not a revision, is truncated or changed, or belongs to another revision.
         CannotRestoreStateError: the file is of another format version.
     """
     if not data or data[: len(_MAGIC)] != _MAGIC[: len(data)]:
-        raise DamagedSnapshotError(f"{place} is not a snapshot: it has no valid header")
+        raise DamagedSnapshotError(f"{location} is not a snapshot: it has no valid header")
     if len(data) < _HEADER.size + _SIZES.size:
-        raise DamagedSnapshotError(f"{place} is truncated: it ends after {len(data)} bytes")
+        raise DamagedSnapshotError(f"{location} is truncated: it ends after {len(data)} bytes")
     _, version, checksum = _HEADER.unpack_from(data)
     if version != _VERSION:
-        raise CannotRestoreStateError(f"{place} has format version {version}, this engine reads version {_VERSION}")
+        raise CannotRestoreStateError(f"{location} has format version {version}, this engine reads version {_VERSION}")
     n_owner, n_name, n_snapshot = _SIZES.unpack_from(data, _HEADER.size)
     size = _HEADER.size + _SIZES.size + n_owner + n_name + n_snapshot
     if len(data) != size:
-        raise DamagedSnapshotError(f"{place} is truncated or damaged: expected {size} bytes, found {len(data)}")
+        raise DamagedSnapshotError(f"{location} is truncated or damaged: expected {size} bytes, found {len(data)}")
     body = memoryview(data)[_HEADER.size :]
     if checksum_of(body) != checksum:
-        raise DamagedSnapshotError(f"{place} is damaged: its checksum does not match its content")
+        raise DamagedSnapshotError(f"{location} is damaged: its checksum does not match its content")
     said = bytes(body[_SIZES.size : size - _HEADER.size - n_snapshot])
     if (said[:n_owner], said[n_owner:]) != (app.encode(), revision.encode()):
         found = (
             f"revision '{said[n_owner:].decode(errors='replace')}' of app '{said[:n_owner].decode(errors='replace')}'"
         )
-        raise DamagedSnapshotError(f"{place} contains {found} instead")
+        raise DamagedSnapshotError(f"{location} contains {found} instead")
     return data[size - n_snapshot :]
 
 

@@ -50,13 +50,15 @@ class FileSystemPersistenceStore(PersistenceStore):
             revisions are deleted after each save. Truncated or foreign files do not count.
 
     Raises:
-        ValueError: ``revisions_to_keep`` is below 1.
+        ValueError: ``folder`` is empty, or ``revisions_to_keep`` is below 1.
         PersistenceStoreError: (methods) the file system returns an error.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, revisions_to_keep: int = 3) -> None:
         if revisions_to_keep < 1:
             raise ValueError(f"invalid revisions_to_keep {revisions_to_keep}: expected 1 or more")
+        if not os.fspath(folder):
+            raise ValueError("invalid folder '': expected a path; '.' is the current folder")
         self._folder = Path(folder)
         self._revisions_to_keep = revisions_to_keep
         self._lock = Lock()
@@ -159,8 +161,8 @@ class FileSystemPersistenceStore(PersistenceStore):
         except PersistenceStoreError:
             raise
         except OSError as error:
-            place = self._folder if error.filename is None else error.filename
-            refused = PersistenceStoreError(f"{what}: '{place}': {error.strerror or error}")
+            path = self._folder if error.filename is None else error.filename
+            refused = PersistenceStoreError(f"{what}: '{path}': {error.strerror or error}")
             refused.errno = error.errno
             raise refused from error
 
@@ -205,8 +207,8 @@ def _names_in(folder: Path) -> list[str]:
         with os.scandir(folder) as entries:
             return [entry.name for entry in entries]
     except FileNotFoundError:
-        for place in (folder, *folder.parents):
-            if place.is_symlink() and not place.exists():
+        for path in (folder, *folder.parents):
+            if path.is_symlink() and not path.exists():
                 raise  # a dangling link: the folder may be on a file system that is not mounted
         return []
 
@@ -257,7 +259,7 @@ def _holds(file: Path, content: bytes) -> bool:
 def _make(folder: Path) -> None:
     """Create a folder and its parents, and sync them to the disk."""
     missing = [folder, *folder.parents]
-    missing = missing[: next((place for place, found in enumerate(missing) if found.exists()), len(missing))]
+    missing = missing[: next((index for index, path in enumerate(missing) if path.exists()), len(missing))]
     folder.mkdir(parents=True, exist_ok=True)
     for made in missing:
         _sync(made.parent)

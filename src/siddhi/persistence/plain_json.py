@@ -86,7 +86,8 @@ def _plain_dict(value: dict[Any, Any]) -> object:
 
 
 def _plain_event(event: Event) -> object:
-    return {"$event": [event.timestamp, [_plain(value) for value in event.data], event.is_expired]}
+    end = [] if event.end is None else [_plain_int(event.end)]
+    return {"$event": [event.timestamp, [_plain(value) for value in event.data], event.is_expired, *end]}
 
 
 _WRITERS: dict[type, Callable[[Any], object]] = {
@@ -117,8 +118,8 @@ def _value(plain: Any) -> Any:
 
 
 def _read_event(plain: list[Any]) -> Event:
-    timestamp, values, is_expired = plain
-    return Event(timestamp, [_value(value) for value in values], is_expired)
+    timestamp, values, is_expired, *end = plain
+    return Event(timestamp, [_value(value) for value in values], is_expired, *map(_value, end))
 
 
 _READERS: dict[str, Callable[[Any], object]] = {

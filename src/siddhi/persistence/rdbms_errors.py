@@ -155,7 +155,8 @@ class RdbmsErrorStore(ErrorStore):
 
     def _entry(self, row: sa.Row[tuple[object, ...]]) -> ErrorEntry:
         try:
-            events = [Event(timestamp, values, is_expired) for timestamp, values, is_expired in read_value(row.events)]
+            written = read_value(row.events)
+            events = [Event(timestamp, values, is_expired, *end) for timestamp, values, is_expired, *end in written]
             return ErrorEntry(
                 id=row.id,
                 timestamp=row.timestamp,
@@ -184,7 +185,8 @@ def _list(texts: Iterable[str]) -> str:
 
 def _event(event: Event) -> str:
     values = _list(map(write_value, event.data))
-    return _list((str(event.timestamp), values, write_value(event.is_expired)))
+    end = () if event.end is None else (write_value(event.end),)
+    return _list((str(event.timestamp), values, write_value(event.is_expired), *end))
 
 
 def _clean(text: str) -> str:

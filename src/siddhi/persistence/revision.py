@@ -38,7 +38,7 @@ def surplus(revisions: Sequence[str], whole: Collection[str], keep: int) -> list
             name were not saved by an app and are kept as well.
     """
     dated = [revision for revision in revisions if stamp_of(revision) >= 0]
-    kept = [place for place, revision in enumerate(dated) if revision in whole][-keep:]
+    kept = [index for index, revision in enumerate(dated) if revision in whole][-keep:]
     return dated[: kept[0]] if kept else []
 
 

@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from siddhi._callables import require_function
-from siddhi._core.record.event import Layout
-from siddhi._core.record.user_event import Event
-from siddhi._core.stream.junction import StreamJunction
-from siddhi.errors import DefinitionNotExistError, NotRunningError, SiddhiAppError, did_you_mean
+from siddhi.errors import DefinitionNotExistError, NotRunningError, SiddhiAppError, did_you_mean, shown
 from siddhi.query_api.definition import AggregationDefinition, WindowDefinition
 from siddhi.runtime.app_clock import AppClock
-from siddhi.runtime.attachments import (
-    Attachments,
-    BatchCallbackFunction,
-    QueryCallbackFunction,
-    StreamCallbackFunction,
-)
+from siddhi.runtime.app_output import AppOutput
+from siddhi.runtime.change.live import AppChanges
 from siddhi.runtime.clock import TimerThread
-from siddhi.runtime.errors.faults import ErrorLog, ExceptionHandler
+from siddhi.runtime.errors.faults import ErrorLog
 from siddhi.runtime.errors.replay import replay_entry
 from siddhi.runtime.metrics.statistics import Statistics, StatisticsLevel, StatisticsService
 from siddhi.runtime.on_demand import OnDemandQueries
-from siddhi.runtime.state.app_state import AppState
 
 if TYPE_CHECKING:
-    from siddhi._core.columnar.batch import EventBatch
+    from siddhi._core.correction.input import CorrectedInputHandler
+    from siddhi._core.runtime.context import AppContext
     from siddhi._core.stream.input import InputHandler
+    from siddhi._core.temporal.input import TemporalInputHandler
     from siddhi.io.sink import Sink
     from siddhi.io.source import Source
     from siddhi.persistence import ErrorEntry, PersistenceStore
     from siddhi.planner.plan.warning import AppWarning
+    from siddhi.query_api.app import SiddhiApp
     from siddhi.query_api.definition import StreamDefinition, TableDefinition
     from siddhi.runtime.assembly.app import Assembly, Plan
     from siddhi.runtime.assembly.async_stream import AsyncInputHandler
+    from siddhi.runtime.assembly.kept import Kept
+    from siddhi.runtime.connectors.status import ConnectorStatus
     from siddhi.runtime.debugger import SiddhiDebugger
+    from siddhi.runtime.manager import SiddhiManager
+    from siddhi.runtime.profile.explained import Explained, ExplainFormat
+    from siddhi.runtime.profile.profile import Profile
+    from siddhi.runtime.query_rows import QueryRows
+    from siddhi.runtime.state.snapshot import SnapshotService
+    from siddhi.sandbox import SandboxPolicy
 
 __all__ = ["SiddhiAppRuntime"]
-
-_TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
 class _Lifecycle(Enum):
@@ -53,10 +54,35 @@ class _Lifecycle(Enum):
     CLOSED = "shut down"
 
 
-class SiddhiAppRuntime(AppClock, AppState):
-    """One app, ready to run; created by :meth:`SiddhiManager.create_siddhi_app_runtime`.
+class Build(Protocol):
+    """Builds the operators of an app."""
 
-    A context manager: entering starts the app, leaving shuts it down. Callbacks run on the thread that sends (or on the
+    def __call__(self, context: AppContext | None = None, kept: Kept | None = None) -> Assembly:
+        """Return new operators; the arguments are those of :class:`Assembly`."""
+
+
+@dataclass(frozen=True)
+class Construction:
+    """What an app needs of its manager."""
+
+    manager: SiddhiManager
+    plan: Plan
+    build: Build
+    """Builds the app's operators: once now, again for every start after a shutdown, and beside those that run for a change."""
+    persistence_store: Callable[[], tuple[PersistenceStore, bool] | None]
+    """Returns the store of :meth:`SiddhiAppRuntime.persist` and whether it is incremental; None: the manager has none."""
+    adopt: Callable[[SiddhiAppRuntime], None]
+    """Called with the new app."""
+    claim_name: Callable[[SiddhiAppRuntime], None]
+    """Called before the app starts, and when it starts after a shutdown; raises if another app has the name."""
+    forget: Callable[[SiddhiAppRuntime], None]
+    """Called at every shutdown."""
+
+
+class SiddhiAppRuntime(AppClock, AppOutput, AppChanges):
+    """One app, ready to run: ``siddhi.App`` is this class. A manager creates it, or the constructor with a manager of its own.
+
+    A context manager, also for ``async with``: entering starts the app, leaving shuts it down. Callbacks run on the thread that sends (or on the
     app's timer thread) and may send again. An exception of a callback, or of processing, goes to the handler given to
     :meth:`handle_exception_with` (default: the logger ``siddhi``); it reaches the sender only if the handler raises it.
 
@@ -66,30 +92,59 @@ class SiddhiAppRuntime(AppClock, AppState):
     Sources and sinks are built anew.
 
     Args:
-        build: builds the app's operators: once now, and again for every start after a shutdown.
-        persistence_store: returns the store of :meth:`persist` and whether it is incremental; None: there is no store.
-        on_shutdown: called at every shutdown.
-        claim_name: called before the app starts, and when it starts after a shutdown; raises if another app has the name.
+        app: SiddhiQL text, or its object model.
+        manager: the manager whose extensions and stores the app uses; None: a new one.
+        policy: permissions and limits of this app; None: the manager's policy.
+        replace: whether a running app of this name is shut down once this one has been built.
+        parameters: values of ``${name}`` in the text, as keyword arguments: see
+            :meth:`SiddhiManager.create_siddhi_app_runtime`, which also takes those called like an argument above.
+
+    Raises:
+        SiddhiAppError, TypeError, ValueError: as :meth:`SiddhiManager.create_siddhi_app_runtime`.
     """
 
     def __init__(
         self,
-        build: Callable[[], Assembly],
+        app: str | SiddhiApp,
+        /,
         *,
-        persistence_store: Callable[[], tuple[PersistenceStore, bool] | None],
-        on_shutdown: Callable[[SiddhiAppRuntime], None],
-        claim_name: Callable[[SiddhiAppRuntime], None],
+        manager: SiddhiManager | None = None,
+        policy: SandboxPolicy | None = None,
+        replace: bool = False,
+        **parameters: object,
     ) -> None:
-        assembly = build()
-        self._build = build
+        from siddhi.runtime.manager import SiddhiManager
+
+        if manager is None:
+            manager = SiddhiManager()
+        elif not isinstance(manager, SiddhiManager):
+            raise TypeError(
+                f"invalid manager {shown(manager)}: expected a SiddhiManager; the value of a parameter ${{manager}} of the text "
+                "is given to create_siddhi_app_runtime() of one"
+            )
+        self._set_up(manager.construction(app, policy=policy, replace=replace, parameters=parameters))
+        self._construction.adopt(self)
+
+    @classmethod
+    def build(cls, construction: Construction) -> SiddhiAppRuntime:
+        """Return an app that its manager does not know yet: :meth:`SiddhiManager.create_siddhi_app_runtime` registers it.
+
+        Raises:
+            SiddhiAppError: the engine can't build the app.
+        """
+        runtime = cls.__new__(cls)
+        runtime._set_up(construction)
+        return runtime
+
+    def _set_up(self, construction: Construction) -> None:
+        assembly = construction.build()
+        self._construction = construction
         self._assembly = assembly
         self._context = assembly.context
         self._error_log = ErrorLog(self.name)
-        self._context.on_error = self._error_log
-        self._on_shutdown = on_shutdown
-        self._claim_name = claim_name
-        self._attachments = Attachments(assembly)
-        AppState.__init__(self, assembly, persistence_store)
+        assembly.handle_errors_with(self._error_log)
+        AppOutput.__init__(self, assembly)
+        AppChanges.__init__(self, assembly, construction.persistence_store)
         AppClock.__init__(self, assembly)
         self._serve(assembly)
         self._state_lock = threading.Lock()
@@ -104,6 +159,11 @@ class SiddhiAppRuntime(AppClock, AppState):
         return self._context.name
 
     @property
+    def manager(self) -> SiddhiManager:
+        """The manager whose extensions and stores the app uses."""
+        return self._construction.manager
+
+    @property
     def plan(self) -> Plan:
         """The plan from which the app was built."""
         return self._assembly.plan
@@ -112,6 +172,11 @@ class SiddhiAppRuntime(AppClock, AppState):
     def is_running(self) -> bool:
         """Whether events can be sent."""
         return self._context.running
+
+    @property
+    def is_shut_down(self) -> bool:
+        """Whether the app was shut down, or is being shut down, and has not been started again."""
+        return self._lifecycle is not _Lifecycle.OPEN
 
     @property
     def is_processing_here(self) -> bool:
@@ -146,7 +211,9 @@ class SiddhiAppRuntime(AppClock, AppState):
                 raise NotRunningError(f"Siddhi app '{self.name}' was shut down while it started")
             if self._context.running:
                 return
-            self._claim_name(self)
+            self._construction.claim_name(self)
+            self._attachments.open_readers()
+            self._open_calls()
             self._connecting(self._assembly.connectors.connect_sinks)
             with self._context.lock:
                 self._context.set_running(True)
@@ -166,12 +233,31 @@ class SiddhiAppRuntime(AppClock, AppState):
                 raise NotRunningError(f"Siddhi app '{self.name}' is not running")
             self._connecting(self._assembly.connectors.connect_sources)
 
-    def shutdown(self) -> None:
+    def shutdown(self, *, persist: bool = False) -> None:
         """Stop the app. Windows are not flushed; the buffers of ``@async`` streams are delivered first.
 
         A second shutdown has no effect. Until the app is started again, its state can be saved, and its statistics and
         collected events can be read.
+
+        Args:
+            persist: whether to save the state once the sources have delivered what they received, and to acknowledge that to
+                their servers: the next start goes on from there and repeats nothing. If saving fails, the app is stopped all
+                the same.
+
+        Raises:
+            NoPersistenceStoreError: ``persist``, and the manager has no store.
+            PersistenceStoreError, CannotSaveStateError: ``persist``, and the state could not be saved.
         """
+        if persist and self.is_running:
+            try:
+                self._assembly.connectors.drain_sources()
+                self._attachments.release_senders()
+                self._assembly.drain()
+                self._attachments.join_callbacks()
+                self.persist()
+            finally:
+                self.shutdown()
+            return
         with self._state_lock:
             if self._lifecycle is not _Lifecycle.OPEN:
                 return
@@ -181,18 +267,23 @@ class SiddhiAppRuntime(AppClock, AppState):
     def _stop(self) -> None:
         if self._debugger is not None:
             self._debugger.close()
+        self._attachments.release_senders()
         self._assembly.connectors.stop_sources()
         if self._context.running:
             self._assembly.drain()
+            self._attachments.join_callbacks()
+            if self._assembly.temporal is not None:
+                self._assembly.temporal.end_inputs()
             self._context.set_running(False)
             self._assembly.stop()
         self._assembly.connectors.stop_sinks()
         self._statistics.stop()
         self._stop_heartbeat()
         self._timers.stop()
+        self._attachments.end_readers()
         self._context.close()
         self._error_log.close()
-        self._on_shutdown(self)
+        self._construction.forget(self)
         self._lifecycle = _Lifecycle.CLOSED
 
     def _rebuild_if_closed(self) -> None:
@@ -208,8 +299,8 @@ class SiddhiAppRuntime(AppClock, AppState):
                 if context.lock.is_borrowed:
                     raise self._restart_error("it is still processing an event; start it when the send has returned")
                 if context is self._context and self._lifecycle is _Lifecycle.CLOSED:
-                    self._claim_name(self)
-                    self._move_to(self._build())
+                    self._construction.claim_name(self)
+                    self._move_to(self._construction.build())
                     self._lifecycle = _Lifecycle.OPEN
 
     def _restart_error(self, why: str) -> NotRunningError:
@@ -218,7 +309,9 @@ class SiddhiAppRuntime(AppClock, AppState):
     def _move_to(self, assembly: Assembly) -> None:
         """Replace the operators by new ones."""
         before, level = self._assembly, self._statistics.level
-        assembly.context.on_error = before.context.on_error
+        _end_profile(before, assembly)
+        assert before.context.on_error is not None
+        assembly.handle_errors_with(before.context.on_error)
         assembly.faults.listener = before.faults.listener
         self._attachments.move_to(assembly)
         self._bind_clock(assembly)
@@ -227,6 +320,41 @@ class SiddhiAppRuntime(AppClock, AppState):
             self._debugger.watch(assembly, self._state)
         self._serve(assembly)
         self._statistics.set_level(level)
+
+    def _install(
+        self, construction: Construction, assembly: Assembly, state: SnapshotService, queries: Mapping[str, str]
+    ) -> None:
+        before = self._assembly
+        _end_profile(before, assembly)
+        self._construction = construction
+        assembly.faults.listener = before.faults.listener
+        self._attachments.move_to(assembly, queries)
+        self._bind_state(assembly, state)
+        self._open_calls()
+        self._on_demand = OnDemandQueries(assembly)
+        self._statistics.move_to(assembly, queries)
+        if self._debugger is not None:
+            self._debugger.watch(assembly, self._state)
+
+    def _open_calls(self) -> None:
+        """Let senders wait for the calls of coroutine functions."""
+        for calls in self._assembly.awaited.values():
+            calls.open(self._attachments.backpressure)
+
+    def _require_open(self) -> None:
+        if self._lifecycle is not _Lifecycle.OPEN:
+            raise NotRunningError(f"Siddhi app '{self.name}' was not changed: it is {self._lifecycle.value}")
+
+    def _note_change(self, seconds: float) -> None:
+        self._statistics.note_change(seconds)
+
+    def _is_watched(self) -> bool:
+        return (
+            self._lifecycle is not _Lifecycle.OPEN
+            or self._debugger is not None
+            or self._assembly.profile is not None
+            or self._statistics.has_probes
+        )
 
     def _serve(self, assembly: Assembly) -> None:
         self._timers = TimerThread(assembly.context)
@@ -243,9 +371,26 @@ class SiddhiAppRuntime(AppClock, AppState):
     ) -> None:
         self.shutdown()
 
+    async def __aenter__(self) -> SiddhiAppRuntime:
+        """Start the app in a thread, so that the event loop goes on."""
+        import asyncio
+
+        await asyncio.to_thread(self.start)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Shut the app down in a thread, and wait until asynchronous callbacks have handled their events."""
+        import asyncio
+
+        await asyncio.to_thread(self.shutdown)
+
     # --- events in
 
-    def input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
+    def input_handler(
+        self, stream: str
+    ) -> InputHandler | AsyncInputHandler | TemporalInputHandler | CorrectedInputHandler:
         """Return the handler that sends into a stream: the same one for every call, also after a restart.
 
         Raises:
@@ -257,6 +402,24 @@ class SiddhiAppRuntime(AppClock, AppState):
             )
         self._junction(stream)
         return self._attachments.input_handler(stream)
+
+    def __getitem__(
+        self, stream: str
+    ) -> InputHandler | AsyncInputHandler | TemporalInputHandler | CorrectedInputHandler:
+        """Return the input handler of a stream: ``app["Trades"].send(row)``.
+
+        Raises:
+            DefinitionNotExistError: the app has no stream of this name.
+        """
+        return self.input_handler(stream)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the streams."""
+        return iter(self._assembly.junctions)
+
+    def __contains__(self, stream: object) -> bool:
+        """Whether the app has a stream of this name."""
+        return stream in self._assembly.junctions
 
     # --- connectors
 
@@ -273,6 +436,10 @@ class SiddhiAppRuntime(AppClock, AppState):
         """The sinks by stream, in text order; a restart builds new ones."""
         built = self._assembly.connectors.sinks
         return MappingProxyType({stream: tuple(one.sink for one in found) for stream, found in built.items() if found})
+
+    def connectors(self) -> list[ConnectorStatus]:
+        """Return counters, buffer and connection of each source and sink since the app was started: sources first, by stream."""
+        return self._assembly.connectors.status()
 
     def replay_error_entry(self, entry: ErrorEntry, *, payload: object = None) -> None:
         """Replay an entry of the error store in the calling thread.
@@ -296,28 +463,55 @@ class SiddhiAppRuntime(AppClock, AppState):
                 store could not keep what the replay needs.
             Exception: the replay failed.
         """
-        replay_entry(self._assembly, entry, payload)
+        with self._gate:
+            replay_entry(self._assembly, entry, payload)
 
     # --- on-demand queries
 
-    def query(self, text: str) -> list[Event]:
+    def query(self, text: str, /, **parameters: object) -> QueryRows:
         """Run an on-demand query: ``from T on price > 5 select symbol, price``, ``delete T on T.symbol == 'IBM'``.
 
-        The query is compiled once and cached by its text; any thread may call this while events flow.
+        The query is compiled once and cached by its text; any thread may call this while events flow. Values that differ
+        from call to call are best written as parameters: ``app.query("from T on id == :id select price", id=7)``. A parameter
+        stands for a value, never for a name or a part of the text. It has the type of what it is compared with or assigned
+        to; ``cast(:x, 'double')`` says another.
+
+        Args:
+            text: the query.
+            parameters: the values of its parameters; None is null.
 
         Returns:
-            The rows found, as events with timestamp -1; an empty list if no row was found, and for every change.
+            The rows found, as a sequence of events with timestamp -1, which equals a list of them and makes frames:
+            ``rows.to_pandas()``. It is empty if no row was found, and for every change.
 
         Raises:
             NotRunningError: the app is not running.
             SiddhiParserError: the text is not an on-demand query.
-            OnDemandQueryCreationError: the query can't be run, or failed while it ran.
+            OnDemandQueryCreationError: the query can't be run, or failed while it ran; a parameter has no value, is unknown
+                or has a wrong type.
             LimitExceededError: the query would exceed the limit of a table; see ``@limit``.
             DeadlockError: a callback of the app waits for this thread.
         """
         if not self._context.running:
             raise NotRunningError(f"Siddhi app '{self.name}' is {self._condition}")
-        return self._on_demand.run(text)
+        with self._gate:
+            return self._on_demand.run(text, parameters)
+
+    async def query_async(self, text: str, /, **parameters: object) -> QueryRows:
+        """Run an on-demand query as :meth:`query` does, after waiting, without blocking the event loop, for other threads in the app.
+
+        The query itself runs on the thread of the loop. One that takes long, or reads a table in a database, is better run in a
+        thread: ``await asyncio.to_thread(app.query, text)``.
+
+        Raises:
+            NotRunningError, SiddhiParserError, OnDemandQueryCreationError, LimitExceededError: as :meth:`query`.
+            DeadlockError: a callback of the app waits for this task.
+        """
+        from siddhi._core.stream.gate import lock_release
+
+        while (context := self._context).lock.is_taken:
+            await lock_release(context)
+        return self.query(text, **parameters)
 
     def query_types(self, text: str) -> list[tuple[str, str]]:
         """Return names and types of the result columns of an on-demand query, without running it; empty for a change.
@@ -327,117 +521,6 @@ class SiddhiAppRuntime(AppClock, AppState):
             OnDemandQueryCreationError: the query can't be run.
         """
         return self._on_demand.types(text)
-
-    # --- events out
-
-    def add_callback(self, stream: str, function: StreamCallbackFunction) -> None:
-        """Call ``function(events)`` with every chunk that reaches a stream.
-
-        Args:
-            stream: name of the stream; ``!S`` is the fault stream of S.
-            function: takes a list of :class:`Event`.
-
-        Raises:
-            DefinitionNotExistError: there is no such stream.
-            TypeError: the function can't be called with events, or is asynchronous; nothing is attached.
-        """
-        require_function(function, "a stream callback", "events")
-        self._junction(stream)
-        self._attachments.on_stream(stream, function)
-
-    def add_batch_callback(self, stream: str, function: BatchCallbackFunction) -> None:
-        """Call ``function(batch)`` with the events that reach a stream, as columns.
-
-        A ``send_batch`` yields one batch at its end, any other send one batch per chunk.
-
-        Args:
-            stream: name of the stream.
-            function: takes an :class:`EventBatch`.
-
-        Raises:
-            DefinitionNotExistError: there is no such stream.
-            TypeError: the function can't be called with a batch, or is asynchronous; nothing is attached.
-        """
-        require_function(function, "a batch callback", "batch")
-        self._junction(stream)
-        self._attachments.on_batches(stream, function)
-
-    def add_query_callback(self, query: str, function: QueryCallbackFunction) -> None:
-        """Call ``function(timestamp, current, expired)`` with every chunk that a query emits, before it is sent on.
-
-        Args:
-            query: its name, from ``@info(name='...')`` or ``query_<n>``.
-            function: takes the timestamp (ms) of the chunk's last event and two lists of :class:`Event`, each None if
-                empty.
-
-        Raises:
-            DefinitionNotExistError: there is no such query.
-            TypeError: the function can't be called with these arguments, or is asynchronous; nothing is attached.
-        """
-        require_function(function, "a query callback", "timestamp, current, expired")
-        if query not in self._assembly.queries:
-            raise DefinitionNotExistError(
-                f"app '{self.name}' has no query '{query}'{did_you_mean(query, self._assembly.queries)}"
-            )
-        with self._context.lock:
-            self._attachments.on_query(query, function)
-            if self._debugger is not None:
-                self._debugger.watch_again(query)
-
-    def collect(self, *streams: str, timestamp: str | None = "_timestamp", chunk: str | None = "_chunk") -> None:
-        """Collect the events that reach streams from now on, as columns, for :meth:`drain`.
-
-        Args:
-            streams: names of the streams; a stream that is collected already keeps the settings of the first call.
-            timestamp: name of an additional column with each event's time (ms); None: no such column.
-            chunk: name of an additional column with the number of each event's chunk, counted per stream from 0 across
-                drains; None: no such column.
-
-        Raises:
-            DefinitionNotExistError: there is no such stream; none is collected.
-            ValueError: a stream already has an attribute of that name; none is collected.
-        """
-        for stream in streams:
-            names = self._junction(stream).layout.names
-            taken = [name for name in (timestamp, chunk) if name in names]
-            if taken or (timestamp is not None and timestamp == chunk):
-                raise ValueError(
-                    f"stream '{stream}' can't be collected: it would have two columns '{(*taken, chunk)[0]}'; "
-                    "choose another name with timestamp=... or chunk=..."
-                )
-        self._attachments.collect(streams, timestamp, chunk)
-
-    def drain(self) -> dict[str, EventBatch]:
-        """Return the events collected since :meth:`collect`, or since the last call, by stream.
-
-        Returns:
-            One :class:`EventBatch` per collected stream, possibly empty: the attributes of the stream, then the additional
-            columns of :meth:`collect`. Events are in the order in which they were emitted.
-        """
-        return self._attachments.drain()
-
-    def remove_callback(self, function: object) -> None:
-        """Remove a function from every stream and query it was added to.
-
-        Raises:
-            ValueError: the function was never added.
-        """
-        if not self._attachments.remove(function):
-            raise ValueError(f"{function!r} is not a callback of app '{self.name}'")
-
-    def handle_exception_with(self, handler: ExceptionHandler) -> None:
-        """Pass exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of logging them.
-
-        The handler gets every exception; the log gets the first ones of a kind, then fewer and fewer, with their count. The
-        handler is also called for exceptions whose events go to a fault stream or into the error store, before they do. An
-        exception raised by the handler reaches the sender; without a sender (timers, ``@async``) it is logged.
-
-        Raises:
-            TypeError: the handler can't be called with these arguments, or is asynchronous; the previous one stays.
-        """
-        require_function(handler, "an exception handler", "exception, origin, events")
-        self._context.on_error = handler
-        self._assembly.faults.listener = handler
 
     # --- what the app consists of
 
@@ -484,7 +567,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         Raises:
             DefinitionNotExistError: there is no such stream.
         """
-        return _attributes(self._junction(stream).layout)
+        return self._junction(stream).layout.attributes
 
     def query_attributes(self, query: str) -> list[tuple[str, str]]:
         """Return names and types of the attributes that a query emits.
@@ -496,7 +579,7 @@ class SiddhiAppRuntime(AppClock, AppState):
             raise DefinitionNotExistError(
                 f"app '{self.name}' has no query '{query}'{did_you_mean(query, self._assembly.queries)}"
             )
-        return _attributes(self._assembly.queries[query].output.layout)
+        return self._assembly.queries[query].output.layout.attributes
 
     # --- statistics
 
@@ -515,6 +598,55 @@ class SiddhiAppRuntime(AppClock, AppState):
     def statistics(self) -> Statistics:
         """The statistics measured so far; empty while the level is OFF."""
         return self._statistics.read()
+
+    # --- profiling
+
+    def profile(self, *, budget: float = 0.01, every: int | None = None) -> Profile:
+        """Return a profile, which measures while it is entered where the time of the app goes, clause by clause.
+
+        ``with app.profile() as p: ...``, then ``print(p)`` or ``p`` in a notebook. Work is sampled, so that profiling costs
+        little (docs/profiling.md has figures); an app that is not profiled pays nothing.
+
+        Args:
+            budget: the part of the time that sampling may cost.
+            every: sample every n-th send, block of a batch or timer; 1: all, which makes all counts exact; None: all of the
+                first 256 of a stream, then as the budget allows.
+
+        Raises:
+            ValueError: an argument is out of range.
+        """
+        from siddhi.runtime.profile.profile import Profile
+
+        return Profile(self._assembly, budget, every)
+
+    @property
+    def last_profile(self) -> Profile | None:
+        """The profile that is running, else the last one that ended; None: the app was not profiled."""
+        return self._assembly.profile or self._assembly.last_profile
+
+    def explain(self, format: ExplainFormat = "text", *, analyze: bool | Profile = False) -> Explained:  # noqa: A002
+        """Return the plan of the app: how each query is executed.
+
+        Args:
+            format: ``text``; ``json``, which has a graph of the app as well; or that graph as ``mermaid`` or ``svg``.
+            analyze: whether the figures of a profile are added: those of the profile that is running, else of the last one;
+                or the profile to take.
+
+        Raises:
+            ValueError: there is no such format, or no profile to analyze.
+        """
+        from siddhi.runtime.profile.explained import explained
+
+        profile = None
+        if analyze is True:
+            profile = self.last_profile
+            if profile is None:
+                raise ValueError(
+                    f"app '{self.name}' was not profiled: run it in 'with app.profile():', then explain it"
+                )
+        elif analyze is not False:
+            profile = analyze
+        return explained(self.plan, format, profile)
 
     # --- debugging
 
@@ -538,14 +670,6 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     # --- inside
 
-    def _junction(self, stream: str) -> StreamJunction:
-        junction = self._assembly.junctions.get(stream)
-        if junction is None:
-            raise DefinitionNotExistError(
-                f"app '{self.name}' has no stream '{stream}'{did_you_mean(stream, self._assembly.junctions)}"
-            )
-        return junction
-
     @property
     def _condition(self) -> str:
         return "running" if self.is_running else "not started" if self._lifecycle is _Lifecycle.OPEN else "shut down"
@@ -561,8 +685,16 @@ class SiddhiAppRuntime(AppClock, AppState):
             raise
 
     def __repr__(self) -> str:
-        return f"<SiddhiAppRuntime '{self.name}' ({self._condition})>"
+        return f"<App '{self.name}' ({self._condition})>"
+
+    def _repr_html_(self) -> str:
+        from siddhi.runtime.profile.explained import app_html
+
+        return app_html(self, self._condition)
 
 
-def _attributes(layout: Layout) -> list[tuple[str, str]]:
-    return [(name, _TYPE_NAMES[code]) for name, code in zip(layout.names, layout.types, strict=True)]
+def _end_profile(before: Assembly, after: Assembly) -> None:
+    """End the profile of operators that others replace; its figures stay."""
+    if before.profile is not None:
+        before.profile.stop()
+    after.last_profile = before.last_profile

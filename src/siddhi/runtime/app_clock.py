@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from siddhi.runtime.clock import LATEST_MS, Heartbeat
 
 if TYPE_CHECKING:
+    from siddhi._core.record.user_event import _Time
+    from siddhi._core.runtime.context import AppContext
     from siddhi.runtime.assembly.app import Assembly
 
 __all__ = ["AppClock"]
@@ -18,6 +20,8 @@ class AppClock:
     Args:
         assembly: the app's operators.
     """
+
+    _context: AppContext
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
@@ -57,7 +61,8 @@ class AppClock:
 
         Raises:
             TypeError: ``idle_time`` or ``increment`` is not an int.
-            ValueError: only one of the two is given, one is out of range, or ``timers`` is not one of the two values.
+            ValueError: only one of the two is given, one is out of range, ``timers`` is not one of the two values, or an app
+                with temporal streams, or one that corrects late events, would leave the time of its events.
         """
         from siddhi.planner.bind.app_annotations import TIMER_RULES
         from siddhi.query_compiler.time_units import LONGEST_MS
@@ -69,6 +74,8 @@ class AppClock:
                 raise TypeError(f"invalid {name} {value!r}: expected a whole number of ms (int)")
             if value is not None and not 0 <= value <= LONGEST_MS:
                 raise ValueError(f"invalid {name} {value} ms: expected a duration from 0 ms to {LONGEST_MS} ms")
+        if not enabled or idle_time is not None:
+            self._require_system_clock_allowed()
         if timers is None:
             said = self._assembly.plan.playback
             timers = "exact" if said is None or said.exact else "jump"
@@ -88,21 +95,32 @@ class AppClock:
                 # Timers that were set in playback may be due, or become due, by the system clock.
                 self._context.wake()
 
-    def advance_clock(self, timestamp: int) -> None:
-        """Move the playback clock to a time (ms) and fire the timers due by then, as an event would; never move it back.
+    def _require_system_clock_allowed(self) -> None:
+        """Refuse what would make results depend on the system's clock, in an app whose results depend on its events alone."""
+        assembly = self._assembly
+        if assembly.corrections is not None or assembly.temporal is not None:
+            what = "corrects late events" if assembly.corrections is not None else "has temporal streams"
+            raise ValueError(
+                f"app '{self._context.name}' {what}: its clock follows its events alone, without a heartbeat"
+            )
+
+    def advance_clock(self, timestamp: _Time) -> None:
+        """Move the playback clock to a time (ms, a datetime with a zone or a ``numpy.datetime64``) and fire the timers due by then, as an event would; never move it back.
+
+        Temporal streams that are sent to get a CTI at this time.
 
         Raises:
-            TypeError: the time is not an integer.
+            TypeError: it is not a time.
             ValueError: the time is not between -2^62 and 2^62, or the app is not in playback.
         """
         self._require_playback()
-        self._context.advance_clock(timestamp)
+        self._advance(timestamp)
 
     def advance_to_end(self, *, most_rounds: int = 1_000_000) -> None:
         """End the input of an app in playback: advance the clock until no buffered event waits for time to pass.
 
         Time windows expire, batches and sessions end, absent patterns match, rate limits emit their buffers. The clock stays
-        at the last timer that had an effect.
+        at the last timer that had an effect. Temporal streams that are sent to get a CTI at ``siddhi.temporal.MAX``.
 
         Args:
             most_rounds: maximum number of advances; each goes to the last timer awaited then. Events emitted before the
@@ -119,6 +137,8 @@ class AppClock:
             raise ValueError(
                 f"the timers of app '{self._context.name}' never end: {'; '.join(part.reason for part in endless)}"
             )
+        if self._assembly.temporal is not None:
+            self._assembly.temporal.advance_inputs()
         latest = self._context.latest_awaited()
         rounds = 0
         while latest is not None:
@@ -133,8 +153,25 @@ class AppClock:
                     f"which is later than the last valid time {LATEST_MS}"
                 )
             rounds += 1
-            self._context.advance_clock(latest)
+            self._advance(latest)
             latest = self._context.latest_awaited()
+
+    def held_back(self) -> tuple[str, int] | None:
+        """Return which query holds events that wait for time to pass in playback, and until when (ms); None: none does.
+
+        The query is written as ``query 'name'``, or ``a part of the app`` where no query holds them.
+        """
+        latest = self._context.latest_awaited() if self._context.playback else None
+        return None if latest is None else (self._waiting(), latest)
+
+    def _advance(self, timestamp: _Time) -> None:
+        corrections, temporal = self._assembly.corrections, self._assembly.temporal
+        if corrections is not None:
+            corrections.core.advance_clock(timestamp)
+            return
+        if temporal is not None:
+            temporal.advance_inputs(timestamp)
+        self._context.advance_clock(timestamp)
 
     def _waiting(self) -> str:
         """Name a query whose timers are awaited."""
@@ -142,7 +179,12 @@ class AppClock:
         for name, query in self._assembly.queries.items():
             if any(id(step) in targets for step in query.stateful.values()):
                 return f"query '{name}'"
-        return "a part of it"
+        return "a part of the app"
+
+    @property
+    def is_in_playback(self) -> bool:
+        """Whether the timestamps of events drive the clock."""
+        return self._context.playback
 
     @property
     def now(self) -> int:

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from functools import partial
 
 from siddhi._core.runtime.context import AppContext
+from siddhi._core.stream.gate import hold
 
 __all__ = ["LATEST_MS", "Heartbeat", "TimerThread"]
 
@@ -30,6 +31,7 @@ LATEST_MS = 2**62  # latest valid time of a clock
 logger = logging.getLogger("siddhi")
 
 _LONGEST_WAIT_S = 1.0  # the system clock may be set meanwhile, and no platform waits for 292 years
+_LOOK_S = 0.05  # how soon the thread ends although it waits for readers
 _STEP_MS = 1000  # a smaller step back is an adjustment (NTP)
 
 
@@ -77,6 +79,8 @@ class TimerThread:
         self._log_step_back(context.ahead)
         due = context.next_due
         if due is not None and due <= context.now:
+            while not self._stopped and not hold(context, _LOOK_S):  # wait for readers that are behind, as senders do
+                pass
             _go_on_after(context, context.fire_due)
             due = context.next_due
         return None if due is None else min(max(due - context.now, 0) / 1000, _LONGEST_WAIT_S)

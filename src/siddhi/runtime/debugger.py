@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from siddhi._callables import require_function
-from siddhi._core.record.user_event import Event
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.stream.probes import Breakpoint
-from siddhi.errors import DefinitionNotExistError, did_you_mean
+from siddhi.errors import DefinitionNotExistError, EventError, did_you_mean
 
 if TYPE_CHECKING:
+    from siddhi._core.record.event import Layout
     from siddhi.runtime.assembly.app import Assembly
+    from siddhi.runtime.assembly.temporal import TemporalNetwork
     from siddhi.runtime.state.snapshot import SnapshotService
 
 __all__ = ["QueryTerminal", "SiddhiDebugger"]
 
-DebuggerCallback = Callable[["list[Event]", str, "QueryTerminal", "SiddhiDebugger"], object]
+
+DebuggerCallback = Callable[["list[Any]", str, "QueryTerminal", "SiddhiDebugger"], object]
 
 
 class QueryTerminal(Enum):
@@ -45,6 +48,7 @@ class SiddhiDebugger:
         self._stepping: set[int] = set()  # threads that stop at the next terminal of any query
         self._changed = threading.Condition()
         self._at_break: int | None = None  # the thread that waits
+        self._stop: _Stop | None = None  # where it waits
         self._requests: list[_StateRequest] = []
         self.watch(assembly, state)
 
@@ -61,13 +65,29 @@ class SiddhiDebugger:
         ]
         self._queries = {name for name, _, _ in entered}
         self._state_paths = {name: (f"query '{name}'", "") for name in self._queries} | _paths_in_partitions(assembly)
-        self._hooks: dict[str, Callable[[int, list[Event] | None, list[Event] | None], None]] = {}
         with assembly.context.lock:
             for name, junction, receiver in entered:
-                Breakpoint(receiver, junction, self._hook_in(name)).attach()
+                stop = partial(self._arrive, query=name, terminal=QueryTerminal.IN, layout=junction.layout)
+                Breakpoint(receiver, junction, stop).attach()
             for name in self._queries:
-                self._hooks[name] = self._hook_out(name)
-                assembly.queries[name].output.add_callback(self._hooks[name])
+                output = assembly.queries[name].output
+                stop = partial(self._arrive, query=name, terminal=QueryTerminal.OUT, layout=output.layout)
+                output.set_debugger(stop)
+            if assembly.temporal is not None:
+                self._watch_temporal(assembly.temporal)
+
+    def _watch_temporal(self, network: TemporalNetwork) -> None:
+        """Attach to the temporal queries."""
+        from siddhi._core.temporal.probe import TemporalBreakpoint  # with the temporal operators only
+        from siddhi.temporal import TemporalEvent
+
+        for name in network.queries:
+            for places, terminal in zip(network.crossings(name), (QueryTerminal.IN, QueryTerminal.OUT), strict=True):
+                for place in places:
+                    hook = partial(self._arrive, query=name, terminal=terminal)
+                    TemporalBreakpoint(network.context, network.lifetimes, TemporalEvent, hook).attach(*place)
+        self._queries |= set(network.queries)
+        self._state_paths |= {name: ("temporal queries", name) for name in network.queries}
 
     # --- where to stop
 
@@ -102,6 +122,9 @@ class SiddhiDebugger:
     def set_debugger_callback(self, callback: DebuggerCallback | None) -> None:
         """Call ``callback(events, query, terminal, debugger)`` at every stop, with the current chunk.
 
+        Temporal queries stop at each item: the chunk is one :class:`siddhi.temporal.TemporalEvent` of kind ``start``, ``end``
+        or ``cti``. Inside a query, lifetimes have these forms whatever the models of its streams.
+
         Its exceptions go to the app's exception handler, and the thread waits as if it had returned.
 
         Raises:
@@ -124,13 +147,46 @@ class SiddhiDebugger:
         """Let the stopped thread run to the next break point."""
         self._go_on(stepping=False)
 
+    # --- changing
+
+    def replace_events(self, rows: Iterable[object]) -> None:
+        """Let the stopped chunk go on with other values; times and kinds of its events stay.
+
+        At ``IN`` this query alone sees them, at ``OUT`` the output stream or table. May be called by the debugger callback, or
+        by another thread before it resumes the stopped one. The last call counts. A value that does not fit its attribute
+        is an error of the debugger callback, and the events go on unchanged.
+
+        Args:
+            rows: one for each event of the chunk, as for :meth:`InputHandler.send`.
+
+        Raises:
+            EventError: no thread is stopped, it is stopped in a temporal query, or there are fewer or more rows than events.
+        """
+        changed = list(rows)
+        with self._changed:
+            self._require_stop().replace(changed)
+
+    def stopped_attributes(self) -> list[tuple[str, str]]:
+        """Return names and types of the attributes of the stopped events.
+
+        Raises:
+            EventError: no thread is stopped, or it is stopped in a temporal query.
+        """
+        with self._changed:
+            return self._require_stop().layout.attributes
+
+    def _require_stop(self) -> _Stop:
+        if self._stop is None:
+            raise EventError("no query is stopped at a break point, or a temporal one")
+        return self._stop
+
     # --- inspecting
 
     def query_state(self, query: str) -> Mapping[str, list[object]]:
         """Return the state of a query: for each of its steps (window, selector, pattern, ...) the items of its snapshot.
 
         Events are :class:`Event`, the states of aggregators tuples of their numbers; a list begins with the number of
-        partition keys. May be called while the app runs, and by any thread while it is stopped.
+        partition keys. Of temporal queries the lifetimes are ``(start, end, row)``. May be called while the app runs, and by any thread while it is stopped.
 
         Args:
             query: its name; inside a partition ``partition/query``, as in statistics. ``keys`` are then those of the
@@ -157,14 +213,6 @@ class SiddhiDebugger:
 
     # --- inside
 
-    def watch_again(self, query: str) -> None:
-        """Move the hook of a query after query callbacks that were added."""
-        hook = self._hooks.get(query)
-        if hook is not None:
-            output = self._assembly.queries[query].output
-            output.remove_callback(hook)
-            output.add_callback(hook)
-
     def close(self) -> None:
         """Stop nowhere, and let the stopped thread go on: the app shuts down."""
         with self._changed:
@@ -180,19 +228,18 @@ class SiddhiDebugger:
                 f"it can't have break points{'' if is_inside else did_you_mean(query, self._queries)}"
             )
 
-    def _hook_in(self, query: str) -> Callable[[list[Event]], None]:
-        return lambda events: self._arrive(events, query, QueryTerminal.IN)
-
-    def _hook_out(self, query: str) -> Callable[[int, list[Event] | None, list[Event] | None], None]:
-        return lambda _, current, expired: self._arrive([*(current or ()), *(expired or ())], query, QueryTerminal.OUT)
-
-    def _arrive(self, events: list[Event], query: str, terminal: QueryTerminal) -> None:
+    def _arrive(
+        self, events: list[Any], query: str, terminal: QueryTerminal, layout: Layout | None = None
+    ) -> list[Any] | None:
+        """Stop at a terminal if it is time to; return the rows that go on in place of the events, or None."""
         me = threading.get_ident()
         if self._closed or ((query, terminal) not in self._break_points and me not in self._stepping):
-            return
+            return None
+        stop = None if layout is None else _Stop(len(events), layout)
         with self._changed:
             self._stepping.discard(me)
             self._at_break, before = me, self._at_break
+            self._stop, outer = stop, self._stop
         try:
             if self._callback is not None:
                 self._callback(events, query, terminal, self)
@@ -204,6 +251,8 @@ class SiddhiDebugger:
             self._wait(me)
             with self._changed:
                 self._at_break = before
+                self._stop = outer
+        return None if stop is None else stop.rows
 
     def _wait(self, me: int) -> None:
         """Answer state requests until the thread is resumed."""
@@ -235,6 +284,20 @@ def _paths_in_partitions(assembly: Assembly) -> dict[str, tuple[str, str]]:
         for name, partition in assembly.partitions.items()
         for number, query in enumerate(partition.queries, 1)
     }
+
+
+class _Stop:
+    """Where a thread is stopped: how many events wait there, and the rows that go on in their place."""
+
+    def __init__(self, events: int, layout: Layout) -> None:
+        self._events = events
+        self.layout = layout
+        self.rows: list[object] | None = None
+
+    def replace(self, rows: list[object]) -> None:
+        if len(rows) != self._events:
+            raise EventError(f"{self._events} events are stopped: they can't be replaced by {len(rows)}")
+        self.rows = rows
 
 
 class _StateRequest:

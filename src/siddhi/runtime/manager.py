@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gc
 import inspect
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import replace as replace_fields
 from siddhi.errors import (
     ExtensionError,
     NoPersistenceStoreError,
@@ -19,21 +21,29 @@ from siddhi.errors import (
     SiddhiAppError,
     SiddhiError,
 )
-from siddhi.runtime.app import SiddhiAppRuntime
+from siddhi.runtime.app import Construction, SiddhiAppRuntime
 from siddhi.runtime.state.names import refuse_names
 from siddhi.sandbox import SandboxPolicy
 
 if TYPE_CHECKING:
+    from collections import Counter
+
+    from siddhi._core.runtime.context import AppContext
     from siddhi.config import ConfigManager
     from siddhi.extension.registry import Registry
     from siddhi.persistence import ErrorStore, PersistenceStore
+    from siddhi.planner.added import AddedQueries
     from siddhi.query_api.app import SiddhiApp
+    from siddhi.query_api.query import Query
     from siddhi.runtime.assembly.app import Assembly, Plan
+    from siddhi.runtime.assembly.kept import Kept
     from siddhi.runtime.connectors.retry import RetryScheduler
     from siddhi.runtime.state.periodic import PeriodicPersistence
 
 __all__ = ["SiddhiManager"]
 
+_LONG = 50_000
+"""Characters of an app, some hundred queries, whose creation is worth a pause of garbage collection."""
 logger = logging.getLogger("siddhi")
 
 
@@ -57,7 +67,7 @@ class SiddhiManager:
     ) -> None:
         self._policy = _checked(policy)
         if not allow_scripts:
-            self._policy = replace(self._policy or SandboxPolicy.trusted(), scripts=())
+            self._policy = dataclasses.replace(self._policy or SandboxPolicy.trusted(), scripts=())
         self._retries = retries
         self._registry: Registry | None = None
         self._runtimes: dict[str, SiddhiAppRuntime] = {}
@@ -69,21 +79,30 @@ class SiddhiManager:
         self._config: ConfigManager | None = None
 
     def create_siddhi_app_runtime(
-        self, app: str | SiddhiApp, *, policy: SandboxPolicy | None = None, replace: bool = False
+        self,
+        app: str | SiddhiApp,
+        *,
+        policy: SandboxPolicy | None = None,
+        replace: bool = False,
+        parameters: Mapping[str, object] | None = None,
     ) -> SiddhiAppRuntime:
         """Compile, plan and build an app.
 
         Args:
-            app: SiddhiQL text (with ``${variables}`` taken from the environment), or its object model.
+            app: SiddhiQL text, or its object model.
             policy: permissions and limits of this app; None: the manager's policy.
             replace: whether a running app of this name is shut down once the new one has been built. Its state is lost
                 unless it was saved.
+            parameters: values of ``${name}`` in the text: ``bool``, ``int``, ``float``, ``str``, or ``timedelta`` for a time
+                constant. A value becomes one constant, or a part of the string constant around it, whatever characters it
+                has. Every other ``${name}`` is replaced by the text of the environment variable.
 
         Returns:
             The app, not started. The manager keeps one runtime per name: the running one, else the last one created.
 
         Raises:
-            TypeError: ``app`` is neither text nor object model.
+            TypeError: ``app`` is neither text nor object model; a parameter has another type, or is not in the text.
+            ValueError: SiddhiQL has no constant for the value of a parameter.
             SiddhiParserError: the text is not SiddhiQL.
             SiddhiAppValidationError: the app contradicts itself.
             SiddhiAppCreationError: the engine can't build the app, the policy forbids it, or an app of this name is running.
@@ -91,11 +110,9 @@ class SiddhiManager:
 
         Text without effect, such as a misspelt element of an annotation, is logged as a warning (logger ``siddhi``).
         """
-        runtime = self._create(app, policy, claim_name=self._claim_name, replace=replace)
-        running = self._runtimes.get(runtime.name)
-        if replace and running is not None and running.is_running:
-            running.shutdown()
-        self._claim_name(runtime)
+        construction = self.construction(app, policy=policy, replace=replace, parameters=parameters or {})
+        runtime = SiddhiAppRuntime.build(construction)
+        construction.adopt(runtime)
         return runtime
 
     def create_sandbox_siddhi_app_runtime(self, app: str | SiddhiApp, *, replace: bool = False) -> SiddhiAppRuntime:
@@ -124,7 +141,8 @@ class SiddhiManager:
         Raises:
             SiddhiAppError: as :meth:`create_siddhi_app_runtime`.
         """
-        with self._create(app, policy, claim_name=lambda _: None, replace=True):
+        construction = self.construction(app, policy=policy, replace=True, parameters={})
+        with SiddhiAppRuntime.build(dataclasses.replace(construction, claim_name=lambda _: None)):
             pass
 
     def runtime(self, name: str) -> SiddhiAppRuntime | None:
@@ -287,20 +305,31 @@ class SiddhiManager:
     ) -> None:
         self.shutdown()
 
-    def _create(
+    def construction(
         self,
         app: str | SiddhiApp,
-        policy: SandboxPolicy | None,
         *,
-        claim_name: Callable[[SiddhiAppRuntime], None],
+        policy: SandboxPolicy | None,
         replace: bool,
-    ) -> SiddhiAppRuntime:
+        parameters: Mapping[str, object],
+        name: str | None = None,
+    ) -> Construction:
+        """Plan an app, and return what :class:`SiddhiAppRuntime` is built from.
+
+        Args:
+            app, policy, replace, parameters: as :meth:`create_siddhi_app_runtime`.
+            name: name of the app if its text gives none; None: a random name.
+
+        Raises:
+            SiddhiAppError, TypeError, ValueError: as :meth:`create_siddhi_app_runtime`.
+        """
         # Imported with the first app: a program that only imports siddhi should not load compiler and planner.
         from siddhi.planner.app import plan as make_plan
 
         policy = self._policy if policy is None else _checked(policy)
-        model = _parsed(app, policy)
-        with _located(model):
+        with _uncollected(app):
+            model = _parsed(app, policy, parameters)
+        with _uncollected(app), _located(model):
             if not replace and model.name is not None:
                 self._refuse_second(model.name, model)
             config = self._config
@@ -311,26 +340,60 @@ class SiddhiManager:
                 config=config,
                 policy=policy,
             )
+            if name is not None and model.name is None:
+                plan = replace_fields(plan, name=name)
             states = self._store()
             refuse_names(model, plan.name, None if states is None else states[0], self._error_store)
-        created = self._shutdowns
+        for line in plan.warnings:
+            logger.warning("app '%s': %s", plan.name, line)
+        return self.construction_of(plan, replace=replace)
 
-        def build() -> Assembly:
+    def construction_of(self, plan: Plan, *, replace: bool) -> Construction:
+        """Return what :class:`SiddhiAppRuntime` is built from, for a plan with the extensions of this manager.
+
+        Args:
+            plan: the plan.
+            replace: as :meth:`create_siddhi_app_runtime`.
+        """
+        created, model = self._shutdowns, plan.app
+
+        def build(context: AppContext | None = None, kept: Kept | None = None) -> Assembly:
             if self._shutdowns != created:
                 raise NotRunningError(
                     f"Siddhi app '{plan.name}' cannot start again: its manager was shut down; create it again"
                 )
             with _located(model):
-                return self._assembled(plan)
+                return self._assembled(plan, context, kept)
 
-        runtime = SiddhiAppRuntime(
-            build, persistence_store=self._store, on_shutdown=self._forget, claim_name=claim_name
+        def adopt(runtime: SiddhiAppRuntime) -> None:
+            running = self._runtimes.get(runtime.name)
+            if replace and running is not None and running.is_running:
+                running.shutdown()
+            self._claim_name(runtime)
+
+        return Construction(self, plan, build, self._store, adopt, self._claim_name, self._forget)
+
+    def plan_added(
+        self, plan: Plan, added: Sequence[tuple[str, Query]], values: Mapping[str, Counter[int]]
+    ) -> AddedQueries | None:
+        """Plan queries that are added to an app: see :func:`siddhi.planner.added.plan_added`.
+
+        Raises:
+            SiddhiAppError: a query is invalid.
+        """
+        from siddhi.planner.added import plan_added
+
+        config = self._config
+        return plan_added(
+            plan,
+            added,
+            values,
+            registry=self._extensions,
+            properties=None if config is None else config.properties(),
+            config=config,
         )
-        for line in plan.warnings:
-            logger.warning("app '%s': %s", runtime.name, line)
-        return runtime
 
-    def _assembled(self, plan: Plan) -> Assembly:
+    def _assembled(self, plan: Plan, context: AppContext | None, kept: Kept | None) -> Assembly:
         """Build the operators of an app; its scripts are compiled anew."""
         from siddhi.runtime.assembly.app import Assembly
         from siddhi.runtime.assembly.budget import record_budget
@@ -344,9 +407,15 @@ class SiddhiManager:
                 scripts[name] = compile_script(definition, language=language, source=plan.app.source)
         # Without permission for the error store, payloads that can't be mapped are not stored either.
         keeps = plan.policy is None or plan.policy.error_store
-        with record_budget(plan):
+        with _uncollected(plan.app.source), record_budget(plan):
             return Assembly(
-                plan, scripts, self._extensions, self._retries, lambda: self._error_store if keeps else None
+                plan,
+                scripts,
+                self._extensions,
+                self._retries,
+                lambda: self._error_store if keeps else None,
+                context=context,
+                kept=kept,
             )
 
     def _store(self) -> tuple[PersistenceStore, bool] | None:
@@ -402,6 +471,19 @@ class SiddhiManager:
 
 
 @contextmanager
+def _uncollected(app: object) -> Iterator[None]:
+    """Make no garbage collections while a long app is created: they would visit what is there for good again and again."""
+    pauses = isinstance(app, str) and len(app) >= _LONG and gc.isenabled()
+    if pauses:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pauses:
+            gc.enable()
+
+
+@contextmanager
 def _located(model: SiddhiApp) -> Iterator[None]:
     """Add the app's text and name to errors, so that they show line and column."""
     try:
@@ -410,12 +492,19 @@ def _located(model: SiddhiApp) -> Iterator[None]:
         raise error.located(source=model.source, app=model.name) from error.__cause__
 
 
-def _parsed(app: str | SiddhiApp, policy: SandboxPolicy | None) -> SiddhiApp:
+def _parsed(
+    app: str | SiddhiApp, policy: SandboxPolicy | None, parameters: Mapping[str, object] = MappingProxyType({})
+) -> SiddhiApp:
     """Parse an app; the policy limits the length of its text and the environment variables it may read."""
     from siddhi.planner.bind.sandbox_limits import limit_text
     from siddhi.query_api.app import SiddhiApp
     from siddhi.query_compiler.parser import parse
+    from siddhi.query_compiler.variables import bind_parameters
 
+    if parameters and isinstance(app, SiddhiApp):
+        raise TypeError("parameters are for the text of an app: its object model has none")
+    if parameters and isinstance(app, str):
+        app = bind_parameters(app, parameters)
     text = app.source if isinstance(app, SiddhiApp) else app
     if policy is None or not isinstance(text, str):
         return app if isinstance(app, SiddhiApp) else parse(app)

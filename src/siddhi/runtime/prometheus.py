@@ -18,6 +18,41 @@ from siddhi.runtime.metrics.statistics import StatisticsLevel
 
 __all__ = ["SiddhiCollector"]
 
+_OF_CONNECTORS: tuple[tuple[str, type[CounterMetricFamily | GaugeMetricFamily], str], ...] = (
+    ("events", CounterMetricFamily, "Events that a source sent into its app, or that a sink was given"),
+    ("bytes", CounterMetricFamily, "Size of the payloads that are texts or bytes"),
+    ("failures", CounterMetricFamily, "Payloads that could not be mapped, or not be published"),
+    ("reconnects", CounterMetricFamily, "How often a connection was made again"),
+    ("waiting", GaugeMetricFamily, "Payloads in the buffer of a source or sink"),
+    ("capacity", GaugeMetricFamily, "Largest number of payloads in the buffer"),
+    ("lag", GaugeMetricFamily, "Messages that the server has for a source and that it has not received"),
+)
+"""Fields of :class:`~siddhi.runtime.connectors.status.ConnectorStatus` with their metric; counted since the app was started."""
+
+
+_OF_TEMPORAL_STREAMS: tuple[tuple[str, type[CounterMetricFamily | GaugeMetricFamily], str], ...] = (
+    ("cti", GaugeMetricFamily, "Current CTI of a temporal stream, or horizon of a corrected one, ms since 1970"),
+    ("lag", GaugeMetricFamily, "Time of the system clock minus the CTI of a temporal stream, ms"),
+    ("waiting", GaugeMetricFamily, "Starts and ends that wait for the CTI of a temporal stream"),
+    ("open_events", GaugeMetricFamily, "Events of an edge stream whose end may still change"),
+    ("dropped", CounterMetricFamily, "Items that the policy of a temporal stream dropped"),
+    ("adjusted", CounterMetricFamily, "Late items of a temporal stream whose start was moved"),
+    ("late", CounterMetricFamily, "Late events of a corrected stream that were put in their place"),
+)
+"""Fields of :class:`~siddhi.runtime.metrics.temporal.TemporalStatistics` with their metric."""
+
+_OF_CORRECTIONS: tuple[tuple[str, type[CounterMetricFamily | GaugeMetricFamily], str], ...] = (
+    ("replays", CounterMetricFamily, "Replays behind late events"),
+    ("replayed", CounterMetricFamily, "Events that replays have processed again"),
+    ("retracted", CounterMetricFamily, "Rows that corrections have taken back"),
+    ("inserted", CounterMetricFamily, "Rows that corrections have emitted instead"),
+    ("events", GaugeMetricFamily, "Events kept for replays"),
+    ("rows", GaugeMetricFamily, "Output rows kept to be compared with those of replays"),
+    ("checkpoints", GaugeMetricFamily, "Checkpoints kept for replays"),
+    ("checkpoint_bytes", GaugeMetricFamily, "Size of the checkpoints kept for replays"),
+)
+"""Fields of :class:`~siddhi.runtime.metrics.temporal.CorrectionStatistics` with their metric."""
+
 
 class SiddhiCollector:
     """Exports the statistics of the running apps of a manager to Prometheus; apps at level OFF are left out.
@@ -58,6 +93,17 @@ class SiddhiCollector:
         connected = GaugeMetricFamily(
             "siddhi_connector_connected", "1 if a source or sink is connected", labels=["app", "kind", "name"]
         )
+        more = [
+            (what, family(f"siddhi_connector_{what}", text, labels=["app", "kind", "name"]))
+            for what, family, text in _OF_CONNECTORS
+        ]
+        temporal = [
+            (what, family(f"siddhi_temporal_{what}", text, labels=["app", "stream"]))
+            for what, family, text in _OF_TEMPORAL_STREAMS
+        ]
+        corrections = [
+            (what, family(f"siddhi_corrections_{what}", text, labels=["app"])) for what, family, text in _OF_CORRECTIONS
+        ]
         operations = SummaryMetricFamily(
             "siddhi_operation_seconds",
             "Time of operations on a table, named window or aggregation",
@@ -68,7 +114,7 @@ class SiddhiCollector:
             "Rows and changes that an in-memory table refused because of their primary key",
             labels=["app", "table"],
         )
-        held = GaugeMetricFamily(
+        sizes = GaugeMetricFamily(
             "siddhi_state_held",
             "Number of keys, values, rows or partial matches in the state",
             labels=["app", "kind", "name", "what"],
@@ -104,14 +150,24 @@ class SiddhiCollector:
             for (kind, name), connector in read.connectors.items():
                 payloads.add_metric([read.app, kind, name], connector.payloads)
                 connected.add_metric([read.app, kind, name], int(connector.connected))
+                for what, metric in more:
+                    if (value := getattr(connector.status, what)) is not None:
+                        metric.add_metric([read.app, kind, name], value)
             for (kind, name, operation), measured in read.operations.items():
                 operations.add_metric(
                     [read.app, kind, name, operation], count_value=measured.operations, sum_value=measured.seconds
                 )
+            for name, lifetimes in read.temporal.items():
+                for what, metric in temporal:
+                    if (value := getattr(lifetimes, what)) is not None:
+                        metric.add_metric([read.app, name], value)
+            if read.corrections is not None:
+                for what, metric in corrections:
+                    metric.add_metric([read.app], getattr(read.corrections, what))
             for name, table in read.tables.items():
                 refused.add_metric([read.app, name], table.refused)
             for (kind, name, what), state in read.state.items():
-                held.add_metric([read.app, kind, name, what], state.held)
+                sizes.add_metric([read.app, kind, name, what], state.held)
                 if state.limit is not None:
                     limit.add_metric([read.app, kind, name, what], state.limit)
                 for done, count in (("refused", state.refused), ("dropped", state.dropped), ("purged", state.purged)):
@@ -129,9 +185,12 @@ class SiddhiCollector:
             memory,
             payloads,
             connected,
+            *(metric for _, metric in more),
+            *(metric for _, metric in temporal),
+            *(metric for _, metric in corrections),
             operations,
             refused,
-            held,
+            sizes,
             limit,
             ended,
             timers,

@@ -5,16 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from siddhi._core.record.user_event import Event
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.stream.async_buffer import AsyncBuffer, AsyncEntry
-from siddhi._core.stream.input import InputHandler
+from siddhi._core.stream.gate import OwnLoopError
+from siddhi._core.stream.input import InputHandler, RowInput
 from siddhi._core.stream.junction import StreamJunction
 from siddhi.planner.plan.nodes import AsyncSettings
 from siddhi.repeats import Repeats
+
+if TYPE_CHECKING:
+    from siddhi._core.record.user_event import _Row, _Time
 
 __all__ = ["AsyncInputHandler", "AsyncStream", "close", "drain"]
 
@@ -22,6 +26,9 @@ logger = logging.getLogger("siddhi")
 
 DRAIN_SECONDS = 10.0
 """How long a shutdown waits for buffered events to be delivered."""
+
+_LOOK_S = 0.001
+"""How often a coroutine looks whether there is space in the buffer."""
 
 
 class AsyncStream:
@@ -42,6 +49,7 @@ class AsyncStream:
         # Senders from outside have a lock of their own: a slow subscriber must not block them.
         self._input_context = AppContext(context.name)
         self._repeats = Repeats()
+        self._batch = settings.batch_size_max
         self._workers = [
             threading.Thread(target=self._work, name=f"siddhi-{context.name}-{junction.id}-{i}", daemon=True)
             for i in range(settings.workers)
@@ -58,7 +66,44 @@ class AsyncStream:
 
     def new_input_handler(self) -> AsyncInputHandler:
         """Make an input handler for senders outside the app."""
-        return AsyncInputHandler(self._stamped, self._unstamped)
+        return AsyncInputHandler(self._stamped, self._unstamped, self.buffer)
+
+    def leave_to(self, successor: AsyncStream | None) -> None:
+        """End the workers, and give the buffered events and late senders to the stream that replaces this one.
+
+        The caller holds the app's lock, and calls :meth:`join` when it has released it.
+
+        Args:
+            successor: has the same attributes; None: there is none, events that are still buffered are dropped.
+        """
+        if successor is not None:
+            self.buffer.hand_over(successor.buffer)
+            return
+        self._input_context.set_running(False)
+        self.buffer.stop()
+        if dropped := len(self.buffer):
+            self.buffer.deliver_until(1)
+            logger.warning(
+                "app '%s': %d events in the buffer of @async stream '%s' were dropped: the stream was reset or removed",
+                self._context.name,
+                dropped,
+                self.entry.id,
+            )
+
+    def deliver_to(self, junction: StreamJunction) -> None:
+        """End the workers, and deliver the buffered events to a stream without a buffer; refuse late senders.
+
+        The caller holds the app's lock, and calls :meth:`join` when it has released it.
+        """
+        self._input_context.set_running(False)
+        rest = AsyncBuffer(self._context, junction, self.buffer.capacity, self._batch)
+        rest.stop()
+        self.buffer.hand_over(rest)
+        while len(rest):
+            try:
+                rest.deliver_some()
+            except Exception as error:  # noqa: BLE001 - handled as in a worker
+                self._log(error)
 
     def start(self) -> None:
         """Accept events and start the workers."""
@@ -130,20 +175,29 @@ class AsyncInputHandler:
     when an event is delivered.
     """
 
-    def __init__(self, stamped: InputHandler, unstamped: InputHandler) -> None:
+    def __init__(self, stamped: InputHandler, unstamped: InputHandler, buffer: AsyncBuffer) -> None:
         self._stamped = stamped
         self._unstamped = unstamped
+        self._buffer = buffer
 
     def rebind(self, other: AsyncInputHandler) -> None:
         """Send into the stream of another handler, which must have the same attributes."""
-        self._stamped, self._unstamped = other._stamped, other._unstamped
+        self._stamped, self._unstamped, self._buffer = other._stamped, other._unstamped, other._buffer
+
+    def send_directly(self, handler: InputHandler) -> None:
+        """Send into a stream that has no buffer any more."""
+        self._stamped = self._unstamped = handler
 
     @property
     def stream(self) -> str:
         """Name of the stream."""
         return self._stamped.stream
 
-    def send(self, row: Sequence[Any] | Mapping[str, Any] | Event, timestamp: int | None = None) -> None:
+    def row_input(self, context: AppContext) -> RowInput:
+        """Make a sender of rows with the time of the app, for a source."""
+        return RowInput(self._stamped, context)
+
+    def send(self, row: _Row | Event, timestamp: _Time | None = None) -> None:
         """Send one event; see :meth:`InputHandler.send`.
 
         Raises:
@@ -174,6 +228,32 @@ class AsyncInputHandler:
                 are accepted.
         """
         self._stamped.send_batch(data, timestamp)
+
+    async def send_async(self, row: _Row | Event, timestamp: _Time | None = None) -> None:
+        """Send one event as :meth:`send` does; wait for space in the buffer without blocking the event loop."""
+        import asyncio
+
+        while True:
+            if self._stamped is self._unstamped:
+                return await self._stamped.send_async(row, timestamp)  # the stream has no buffer any more
+            if len(self._buffer) < self._buffer.capacity:
+                try:
+                    return self.send(row, timestamp)
+                except OwnLoopError:
+                    pass  # another thread has filled the buffer meanwhile
+            await asyncio.sleep(_LOOK_S)
+
+    async def send_events_async(self, events: Iterable[Event]) -> None:
+        """Send several events as :meth:`send_events` does, in another thread: it may wait for space in the buffer."""
+        import asyncio
+
+        await asyncio.to_thread(self.send_events, events)
+
+    async def send_batch_async(self, data: object, timestamp: object = None) -> None:
+        """Send the rows of a table as :meth:`send_batch` does, in another thread: it may wait for space in the buffer."""
+        import asyncio
+
+        await asyncio.to_thread(self.send_batch, data, timestamp)
 
 
 def _entry(context: AppContext, junction: StreamJunction, receiver: AsyncEntry) -> StreamJunction:

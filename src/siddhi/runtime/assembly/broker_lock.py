@@ -16,8 +16,5 @@ def share_broker_lock(plan: Plan, context: AppContext) -> None:
 
     With separate locks, two such apps that send to each other from two threads would deadlock.
     """
-    streams = plan.streams.values()
-    publishes = any(sink.sink.native == "inMemory" for stream in streams for sink in stream.sinks)
-    subscribes = any(source.source.native == "inMemory" for stream in streams for source in stream.sources)
-    if publishes and subscribes:
+    if plan.is_on_both_sides_of_broker():
         context.share_lock(_BROKER_LOCK)

@@ -6,20 +6,29 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from siddhi._core.aggregate.aggregator import Aggregator
-from siddhi._core.expression.filter import FilterProcessor
 from siddhi._core.python.operators import PythonStreamProcessor
+from siddhi._core.query.entry import FilterProcessor
 from siddhi._core.record.event import EventPool
 from siddhi._core.runtime.operator import Processor
-from siddhi.planner.plan.expressions import Call, ScriptCall, TypedExpression
+from siddhi.planner.plan.filing import Filing
 from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, SingleInputPlan
-from siddhi.planner.plan.walk import walk
 from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.stream_functions import build_stream_function
+from siddhi.types import AttributeType
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
-__all__ = ["ALL_BITS", "MAX_BITS", "Chain", "add_handlers", "leading_filters", "own_pool", "read_mask", "reads_time"]
+__all__ = [
+    "ALL_BITS",
+    "MAX_BITS",
+    "Chain",
+    "add_handlers",
+    "filing_entries",
+    "leading_filters",
+    "own_pool",
+    "read_mask",
+]
 
 MAX_BITS = 64
 ALL_BITS = (1 << MAX_BITS) - 1
@@ -84,9 +93,22 @@ def read_mask(input_: SingleInputPlan) -> int:
     return sum(1 << position for position in input_.reads)
 
 
-def reads_time(expression: TypedExpression) -> bool:
-    """Return whether an expression may read an event's timestamp."""
-    return any(
-        isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.native == "eventTimestamp")
-        for node in walk(expression)
-    )
+_Entry = tuple[int, bool | int | str | None, int, bool, int | float, int | float]
+
+
+def filing_entries(filing: Filing | None) -> tuple[_Entry, ...] | None:
+    """Return for each entry: attribute of the value, value, attribute of the interval, compared as double, bounds.
+
+    -1: the entry has no value or no interval.
+    """
+    if filing is None:
+        return None
+    entries: list[_Entry] = []
+    for entry in filing:
+        position, interval = -1 if entry.position is None else entry.position, entry.interval
+        if interval is None:
+            entries.append((position, entry.value, -1, False, 0, 0))
+        else:
+            as_double = interval.type is AttributeType.DOUBLE
+            entries.append((position, entry.value, interval.position, as_double, interval.low, interval.high))
+    return tuple(entries)

@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from siddhi._core.record.binary import BinaryReader
 from siddhi._core.record.java import RecordReader, text_of, value_of
 from siddhi._core.runtime.context import AppContext
-from siddhi._core.stream.callback import StreamCallback
+from siddhi._core.stream.input import InputHandler, RowInput
 from siddhi._core.stream.junction import StreamJunction
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.event import Event
@@ -20,20 +21,22 @@ from siddhi.io.options import DynamicOptions, Option, OptionHolder, Template
 from siddhi.io.sink import Sink
 from siddhi.io.source import AttributeMapping
 from siddhi.persistence.error_store import ErrorOccurrence
+from siddhi.planner.bind.cron import parse_cron
 from siddhi.planner.plan.connectors import (
     DistributionPlan,
     OptionPlan,
     SinkErrorAction,
     SinkPlan,
+    SourceErrorAction,
     SourcePlan,
     TemplatePlan,
 )
 from siddhi.planner.plan.nodes import StreamPlan
 from siddhi.runtime.assembly.types import type_code
 from siddhi.runtime.connectors.distributed import DistributedSink
-from siddhi.runtime.connectors.retry import RetryScheduler
+from siddhi.runtime.connectors.retry import RetryPolicy, RetryScheduler
 from siddhi.runtime.connectors.sink import OnError, SinkRuntime
-from siddhi.runtime.connectors.source import EventInput, SourceRuntime, TransportMapping
+from siddhi.runtime.connectors.source import SourceRuntime, TransportMapping
 from siddhi.runtime.connectors.worker import Worker
 from siddhi.runtime.errors.faults import FaultHandling
 from siddhi.types import AttributeType
@@ -41,8 +44,11 @@ from siddhi.types import AttributeType
 if TYPE_CHECKING:
     from siddhi.extension.connectors import ConnectorMetadata
     from siddhi.query_api.span import Span
+    from siddhi.runtime.assembly.async_stream import AsyncInputHandler
+    from siddhi.runtime.assembly.corrections import CorrectedInput
+    from siddhi.runtime.assembly.temporal_connectors import TemporalInput
 
-__all__ = ["build_sink", "build_source"]
+__all__ = ["build_sink", "build_source", "fault_of"]
 
 logger = logging.getLogger("siddhi")
 
@@ -53,7 +59,8 @@ def build_source(
     stream: StreamPlan,
     context: AppContext,
     worker: Worker,
-    input_: EventInput,
+    input_: InputHandler | AsyncInputHandler | TemporalInput | CorrectedInput,
+    junction: StreamJunction,
     faults: FaultHandling,
     retries: RetryScheduler,
 ) -> SourceRuntime:
@@ -66,13 +73,16 @@ def build_source(
     _check_payload_types(
         plan.source, source.output_event_classes, plan.mapper, mapper.supported_input_event_classes, plan.span
     )
-    about = _context_of(stream, context, worker)
+    about = replace(_context_of(stream, context, worker), mapper=plan.mapper.full_name)
+    options = _holder(plan.source, plan.options, about)
+    rows = RowInput(input_, context) if isinstance(input_, InputHandler) else input_.row_input(context)
     runtime = SourceRuntime(
         source,
         mapper,
         f"app '{context.name}', source '{plan.source.full_name}' of stream '{stream.id}'",
         input_,
-        lambda: context.now,
+        rows,
+        getattr(rows, "now", None) or (lambda: context.now),
         [
             TransportMapping(
                 mapping.transport, mapping.position, _transport_reader(stream.attributes[mapping.position].type)
@@ -81,15 +91,23 @@ def build_source(
             if mapping.transport is not None
         ],
         retries,
-        lambda error, payload, properties: faults.save(
-            error,
-            stream.id,
-            (),
-            ErrorOccurrence.BEFORE_SOURCE_MAPPING,
-            payload,
-            connector=number,
-            transport_properties=properties,
+        lambda error, payload, properties: (
+            plan.on_mapping_error is not SourceErrorAction.LOG
+            and faults.save(
+                error,
+                stream.id,
+                (),
+                ErrorOccurrence.BEFORE_SOURCE_MAPPING,
+                payload,
+                connector=runtime.number,
+                transport_properties=properties,
+            )
         ),
+        plan.source.full_name,
+        _policy(plan.source, options, plan.span),
+        fault_of(junction) if plan.on_mapping_error is SourceErrorAction.STREAM else None,
+        context.lock,
+        len(stream.attributes),
     )
     mappings = tuple(
         AttributeMapping(mapping.name, mapping.position, mapping.mapping)
@@ -99,9 +117,9 @@ def build_source(
     _init(plan.mapper, plan.span, mapper.init, _holder(plan.mapper, plan.mapper_options, about), mappings, about)
     if plan.mappings and not mappings:
         runtime.ignore_payloads()
-    options = _holder(plan.source, plan.options, about)
-    own = replace(about, config=plan.config)
+    own = replace(about, config=plan.config, is_named=plan.app_is_named)
     _init(plan.source, plan.span, source.init, runtime, options, runtime.transport_properties, own)
+    runtime.number = number
     return runtime
 
 
@@ -114,23 +132,25 @@ def build_sink(
     junction: StreamJunction,
     faults: FaultHandling,
     retries: RetryScheduler,
-) -> tuple[SinkRuntime, StreamCallback]:
-    """Build the sink with a number of a stream, and the receiver to subscribe.
+) -> SinkRuntime:
+    """Build the sink with a number of a stream.
 
     Raises:
         SiddhiAppError: as :func:`build_source`.
     """
-    about = _context_of(stream, context, worker)
+    about = replace(_context_of(stream, context, worker), mapper=plan.mapper.full_name)
     label = f"app '{context.name}', sink '{plan.sink.full_name}' of stream '{stream.id}'"
     if plan.on_error is SinkErrorAction.STORE and not faults.has_store:
         logger.error(
             "%s: on.error = 'STORE' has no effect without an error store: call manager.set_error_store(...)", label
         )
+    options = _holder(plan.sink, plan.options, about)
+    policy = _policy(plan.sink, options, plan.span)
     group: Callable[[Event], object] | None = None
     if plan.distribution is None:
         sink = _client(plan, plan.options, about)
     else:
-        sink, group = _distributed(plan, plan.distribution, about, label, retries)
+        sink, group = _distributed(plan, plan.distribution, about, label, retries, policy)
     mapper = class_of(plan.mapper)()
     _check_payload_types(
         plan.mapper, mapper.output_event_classes, plan.sink, sink.supported_input_event_classes, plan.span
@@ -138,30 +158,41 @@ def build_sink(
     payloads = {key: _template(template, about) for key, template in plan.payloads}
     mapper_options = _holder(plan.mapper, plan.mapper_options, about)
     _init(plan.mapper, plan.span, mapper.init, mapper_options, payloads, about)
-    runtime = SinkRuntime(
-        sink,
-        mapper,
-        label,
-        OnError(plan.on_error.value),
-        _fault_of(junction),
-        retries,
-        store=lambda error, events, payload: faults.save(
-            error, stream.id, events, ErrorOccurrence.STORE_ON_SINK_ERROR, payload, connector=number
-        ),
-        lock=context.lock,
-        group=group if group is not None else _splitting(_holder(plan.sink, plan.options, about), mapper_options),
-    )
-    return runtime, StreamCallback(context, junction.pool, junction.layout, stream.id, runtime.receive)
+    try:
+        runtime = SinkRuntime(
+            sink,
+            mapper,
+            label,
+            OnError(plan.on_error.value),
+            fault_of(junction),
+            retries,
+            store=lambda error, events, payload: faults.save(
+                error, stream.id, events, ErrorOccurrence.STORE_ON_SINK_ERROR, payload, connector=runtime.number
+            ),
+            lock=context.lock,
+            group=group if group is not None else _splitting(options, mapper_options),
+            type_=plan.sink.full_name,
+            policy=policy,
+        )
+    except SiddhiAppError as error:
+        raise error.located(span=plan.span) from None
+    runtime.number = number
+    return runtime
 
 
 def _distributed(
-    plan: SinkPlan, distribution: DistributionPlan, about: ConnectorContext, label: str, retries: RetryScheduler
+    plan: SinkPlan,
+    distribution: DistributionPlan,
+    about: ConnectorContext,
+    label: str,
+    retries: RetryScheduler,
+    policy: RetryPolicy,
 ) -> tuple[Sink, Callable[[Event], object] | None]:
     strategy = class_of(distribution.strategy)()
     options = _holder(distribution.strategy, distribution.options, about)
     _init(distribution.strategy, plan.span, strategy.init, distribution.destinations, options, about)
     clients = [_client(plan, own, about) for own in distribution.clients]
-    sink = DistributedSink(clients, distribution.destinations, strategy, label, retries)
+    sink = DistributedSink(clients, distribution.destinations, strategy, label, retries, policy)
     return sink, strategy.group if distribution.strategy.keyed else None
 
 
@@ -169,6 +200,17 @@ def _client(plan: SinkPlan, options: Sequence[OptionPlan], about: ConnectorConte
     sink: Sink = class_of(plan.sink)()
     _init(plan.sink, plan.span, sink.init, _holder(plan.sink, options, about), replace(about, config=plan.config))
     return sink
+
+
+def _policy(metadata: ConnectorMetadata, options: OptionHolder, span: Span | None) -> RetryPolicy:
+    """Return the pauses between attempts to connect, unless a connector has options of these names of its own."""
+    common = {option.name for option in metadata.common}
+    if any(option.name in common for option in metadata.options):
+        return RetryPolicy()
+    try:
+        return RetryPolicy.of(options)
+    except SiddhiAppError as error:
+        raise error.located(span=span) from error.__cause__
 
 
 def _splitting(*holders: OptionHolder) -> Callable[[Event], object] | None:
@@ -179,7 +221,7 @@ def _splitting(*holders: OptionHolder) -> Callable[[Event], object] | None:
     return lambda event: tuple(str(option.value(DynamicOptions(event))) for option in dynamic)
 
 
-def _fault_of(junction: StreamJunction) -> Callable[[Exception, Sequence[Event]], object]:
+def fault_of(junction: StreamJunction) -> Callable[[Exception, Sequence[Event]], object]:
     """Return the error handling of a stream; it is looked up at each failure."""
 
     def handle(error: Exception, events: Sequence[Event]) -> None:
@@ -202,7 +244,13 @@ def _context_of(stream: StreamPlan, context: AppContext, worker: Worker) -> Conn
         is_processing=lambda: context.lock.is_mine,
         run_in_worker=worker.submit,
         record_reader=partial(_record_reader, [type_code(attribute.type) for attribute in stream.attributes]),
+        cron=_cron,
+        binary_events=BinaryReader(type_code(attribute.type) for attribute in stream.attributes).events,
     )
+
+
+def _cron(text: str) -> Callable[[int], int | None]:
+    return parse_cron(text).next_after
 
 
 def _text(code: int, value: object) -> str:

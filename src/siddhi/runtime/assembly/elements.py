@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from siddhi.planner.distribution.statements import Statements, executions_by_name
@@ -13,19 +13,29 @@ from siddhi.runtime.state.snapshot import Element, Stateful
 if TYPE_CHECKING:
     from siddhi._core.query.key_limiter import KeyLimiter
     from siddhi._core.query.partition import PartitionUses
+    from siddhi.planner.plan.nodes import Plan
     from siddhi.runtime.assembly.app import Assembly
     from siddhi.runtime.assembly.partition import BuiltPartition
     from siddhi.runtime.assembly.query import BuiltQuery
 
-__all__ = ["stateful_elements"]
+__all__ = ["CORRECTIONS", "query_element", "stateful_elements"]
+
+CORRECTIONS = "corrections"
+"""Name of the element that holds log and checkpoints of an app that corrects late events."""
 
 
-def stateful_elements(assembly: Assembly) -> dict[str, Element]:
-    """Return the elements of an app with state, by a name that is stable across builds of the app."""
+def stateful_elements(assembly: Assembly, statements: Statements | None = None) -> dict[str, Element]:
+    """Return the elements of an app with state, by a name that is stable across builds of the app.
+
+    Args:
+        assembly: its operators.
+        statements: those of its plan, if somebody has them.
+    """
     plan = assembly.plan
     definitions: dict[str, Node] = {definition.id: definition for definition in plan.app.definitions}
     executions = dict(executions_by_name(plan))
-    statements = Statements(plan)
+    if statements is None:
+        statements = Statements(plan)
     attributes = statements.attributes
     found: dict[str, Element] = {}
 
@@ -61,13 +71,37 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
         if purge is not None:
             # A separate element, since @purge may change: its only state is the time of the next purge.
             add(f"purge of aggregation '{id_}'", "@purge", {"purge": purge})
+    if assembly.temporal is not None:
+        add("temporal queries", _temporal_text(plan, definitions, statements), assembly.temporal.steps())
     for name, query in assembly.top_level_queries():
         add(f"query '{name}'", executions[name], dict(query.stateful))
         if query.key_limiter is not None:
             found[f"limit of query '{name}'"] = _limits({"keys": query.key_limiter})
+    if assembly.corrections is not None:
+        # Checkpoints hold the state of the whole app.
+        app = "\n".join(statements.of(node) for node in (*plan.app.definitions, *plan.app.executions))
+        add(CORRECTIONS, app, {"log": assembly.corrections.core})
     for name, connector in assembly.connectors.states().items():
         add(name, connector.kind, {"state": connector})
     return found
+
+
+def query_element(query: BuiltQuery, describe: Callable[[], str]) -> Element:
+    """Return the element of a query that is added to a running app.
+
+    Args:
+        query: the query, which has no limit.
+        describe: returns its statement.
+    """
+    return Element(describe, dict(query.stateful))
+
+
+def _temporal_text(plan: Plan, definitions: Mapping[str, Node], statements: Statements) -> str:
+    """Return the definition of the temporal streams and queries: their lifetimes are one state."""
+    streams = [definitions[id_] for id_, stream in plan.streams.items() if stream.temporal and id_ in definitions]
+    positions = dict.fromkeys(query.position for query in plan.temporal_queries)
+    queries = [plan.app.executions[position] for position in positions]
+    return "\n".join(statements.of(node) for node in (*streams, *queries))
 
 
 def _partition(partition: BuiltPartition, node: Query | Partition, statements: Statements) -> Element:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from siddhi._core.aggregate.aggregator import Aggregator
-from siddhi._core.aggregate.builtin import make_aggregator
+from siddhi._core.aggregate.distinct import make as make_distinct
 from siddhi._core.aggregate.python import make_python_aggregator
+from siddhi._core.aggregate.sum import make as make_sum
 from siddhi._core.expression.arithmetic import make_arithmetic, make_widen
 from siddhi._core.expression.compare import make_comparison
 from siddhi._core.expression.executor import (
@@ -17,12 +18,13 @@ from siddhi._core.expression.executor import (
     make_slot_is_null,
     make_variable,
 )
-from siddhi._core.expression.function import make_function
 from siddhi._core.expression.logic import make_and, make_is_null, make_not, make_or
+from siddhi._core.expression.parameter import ParameterExecutor, make_parameter
 from siddhi._core.expression.python import make_python_function
 from siddhi._core.record.event import Layout
 from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import (
+    PARAMETER_SLOT,
     Aggregate,
     And,
     Arithmetic,
@@ -44,8 +46,9 @@ from siddhi.planner.plan.walk import conjuncts, disjuncts
 from siddhi.query_api.definition import FunctionDefinition
 from siddhi.runtime.assembly.types import type_code
 from siddhi.runtime.assembly.unsupported import not_supported
+from siddhi.runtime.functions.builtin import make_builtin
 
-__all__ = ["Cells", "ExpressionBuilder"]
+__all__ = ["Cells", "ExpressionBuilder", "make_aggregator"]
 
 
 @frozen
@@ -78,6 +81,7 @@ class ExpressionBuilder:
         removes: whether EXPIRED events can reach the aggregators.
         make_in: builds ``condition in table``; None: tables are not available here.
         aggregators: the aggregators made so far, in order of evaluation.
+        parameters: the executors made so far of the parameters of an on-demand query, by position.
     """
 
     slots: Mapping[int, Cells]
@@ -85,6 +89,7 @@ class ExpressionBuilder:
     removes: bool = True
     make_in: Callable[[InTable, ExpressionBuilder], Executor] | None = None
     aggregators: list[Aggregator] = field(default_factory=list)
+    parameters: list[list[ParameterExecutor]] = field(default_factory=list)
 
     def build(self, node: TypedExpression) -> Executor:
         """Build the executor of an expression."""
@@ -143,9 +148,14 @@ class ExpressionBuilder:
 
     def with_slots(self, slots: Mapping[int, Cells]) -> ExpressionBuilder:
         """Return a builder with additional slots; both collect their aggregators in one list."""
-        return ExpressionBuilder({**self.slots, **slots}, self.scripts, self.removes, self.make_in, self.aggregators)
+        merged = {**self.slots, **slots}
+        return ExpressionBuilder(merged, self.scripts, self.removes, self.make_in, self.aggregators, self.parameters)
 
     def _attribute(self, node: Attr) -> Executor:
+        if node.slot == PARAMETER_SLOT:
+            made = make_parameter(type_code(node.type))
+            self.parameters[node.position].append(made)
+            return made
         if node.index is not None:
             raise not_supported("indexed references to events are", None)
         return self.slots[node.slot].variable(node.position)
@@ -159,14 +169,16 @@ class ExpressionBuilder:
 
     def _call(self, node: Call) -> Executor:
         function = node.function
-        if function.native == "eventTimestamp" and node.arguments:
+        if function.builtin == "eventEnd":
+            return make_constant(None, type_code(node.type))  # of a classical query
+        if function.builtin == "eventTimestamp" and node.arguments:
             reference = node.arguments[0]
             if isinstance(reference, EventReference):
                 source = self.slots[reference.slot].source
                 return make_event_timestamp(source if isinstance(source, int) else None)
         arguments = self.build_all(node.arguments)
-        if function.native is not None:
-            return make_function(function.native, arguments, type_code(node.type))
+        if function.builtin is not None:
+            return make_builtin(function, arguments, type_code(node.type))
         return make_python_function(function.implementation, arguments, type_code(node.type), function.full_name)
 
     def _script(self, definition: FunctionDefinition, arguments: Sequence[TypedExpression]) -> Executor:
@@ -178,14 +190,67 @@ class ExpressionBuilder:
         arguments = self.build_all(node.arguments)
         aggregator = node.aggregator
         made: Aggregator
-        if aggregator.native is not None:
-            made = make_aggregator(aggregator.native, arguments, type_code(node.type), self.removes)
+        if aggregator.builtin is not None:
+            made = make_aggregator(aggregator.builtin, arguments, type_code(node.type), self.removes)
+        elif hasattr(aggregator.implementation, "compiled") and (
+            self.removes or not hasattr(aggregator.implementation, "without_removal")
+        ):
+            made = _compiled(aggregator.implementation.compiled, arguments)
         else:
-            made = make_python_aggregator(
-                aggregator.implementation, arguments, type_code(node.type), aggregator.full_name
-            )
+            factory = aggregator.implementation
+            if not self.removes:  # what needs no values of earlier events then keeps none
+                factory = getattr(factory, "without_removal", factory)
+            made = make_python_aggregator(factory, arguments, type_code(node.type), aggregator.full_name)
         self.aggregators.append(made)
         return made
+
+
+def _compiled(name: str, arguments: tuple[Executor, ...]) -> Aggregator:
+    """Make the compiled form of an aggregator of the library."""
+    if name == "ema":
+        from siddhi._core.aggregate.technical import make as make_indicator
+
+        return make_indicator("plain ema", arguments)
+    if name in ("first", "last"):
+        from siddhi._core.aggregate.arrival import make as make_arrival
+
+        return make_arrival(name, arguments[0])
+    from siddhi._core.aggregate.ordered import make as make_ordered
+
+    return make_ordered(name, arguments)
+
+
+def make_aggregator(builtin: str, arguments: tuple[Executor, ...], type_: int, removes: bool = True) -> Aggregator:
+    """Make a built-in aggregator.
+
+    Args:
+        builtin: its name in SiddhiQL.
+        arguments: executors of its arguments.
+        type_: :class:`TypeCode` of the result.
+        removes: whether EXPIRED events can reach it; otherwise min and max keep only the extremum.
+    """
+    made: Aggregator
+    if builtin in ("sum", "avg", "count"):
+        made = make_sum(builtin, arguments)
+    elif builtin in ("min", "max", "minForever", "maxForever"):
+        from siddhi._core.aggregate.extremum import make as make_extremum
+
+        made = make_extremum(builtin, arguments, removes)
+    elif builtin in ("distinctCount", "unionSet"):
+        made = make_distinct(builtin, arguments)
+    elif builtin.startswith("ta:"):
+        from siddhi._core.aggregate.technical import make as make_indicator
+
+        made = make_indicator(builtin.removeprefix("ta:"), arguments)
+    elif builtin in ("stdDev", "and", "or"):
+        from siddhi._core.aggregate.statistics import make as make_statistics
+
+        made = make_statistics(builtin, arguments)
+    else:
+        raise ValueError(f"unknown built-in aggregator '{builtin}'")
+    if made.type != type_:
+        raise TypeError(f"{made.description} has type {made.type}, not {type_}")
+    return made
 
 
 _FEW = 16

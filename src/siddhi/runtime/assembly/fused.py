@@ -43,20 +43,20 @@ def build_fused(
         if isinstance(argument, Const) and isinstance(argument.value, int) and not isinstance(argument.value, bool)
     ]
     if form is FusedWindow.TUMBLING:
-        tumbling = build_selector(plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate)
+        tumbling = build_selector(plan, slots, output, site, removes=False, kind=TumblingAggregate)
         if not isinstance(tumbling, TumblingAggregate):
             raise TypeError("a rate-limited query can't be fused")
-        if window.window.native == "lengthBatch":
+        if window.window.builtin == "lengthBatch":
             tumbling.over_length(extents[0])
         else:
             tumbling.over_time(extents[0], extents[1] if len(extents) > 1 else None)
         return tumbling
-    sliding = build_selector(plan, slots, output, site, removes=True, remembers=False, kind=SlidingAggregate)
+    sliding = build_selector(plan, slots, output, site, removes=True, kind=SlidingAggregate)
     if not isinstance(sliding, SlidingAggregate):
         raise TypeError("a rate-limited query can't be fused")
-    if window.window.native == "length":
+    if window.window.builtin == "length":
         sliding.over_length(extents[0])
-    elif window.window.native == "time":
+    elif window.window.builtin == "time":
         sliding.over_time(extents[0])
     else:
         (attribute,) = (argument for argument in window.arguments if isinstance(argument, Attr))

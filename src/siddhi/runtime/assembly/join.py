@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,7 +12,6 @@ from siddhi._core.join.join import JoinSelector, JoinStep, PassingWindow
 from siddhi._core.join.self_join import SelfJoinEntry
 from siddhi._core.query.entry import QueryEntry, RecordCopier, RecordCopyProcessor
 from siddhi._core.query.output import QueryOutput
-from siddhi._core.query.projection import Projection
 from siddhi._core.record.event import Layout
 from siddhi._core.rollup.aggregation import AggregationJoin, AggregationSearch
 from siddhi._core.runtime.lookup import EmptySearchable, Searchable
@@ -25,46 +24,29 @@ from siddhi._frozen import frozen, replace
 from siddhi.planner.plan.access import JoinLookup, TableAccess, WindowEqualityLookup, WindowRangeLookup
 from siddhi.planner.plan.expressions import (
     OUTPUT_SLOT,
-    And,
     Attr,
-    Comparison,
-    Const,
-    IsNull,
-    IsNullEvent,
-    Not,
-    Or,
     TypedExpression,
-    Widen,
 )
 from siddhi.planner.plan.nodes import (
-    FilterPlan,
     HandlerPlan,
     JoinPlan,
     OrderPlan,
     QueryPlan,
-    SelectMode,
+    SelectionOperator,
     SingleInputPlan,
-    SourceKind,
 )
 from siddhi.planner.plan.walk import calls_python, has_aggregate, walk
 from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType, SnapshotRate
-from siddhi.runtime.assembly.chain import Chain, add_handlers, leading_filters, own_pool, read_mask
+from siddhi.runtime.assembly.chain import Chain, add_handlers, filing_entries, leading_filters, own_pool, read_mask
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.limits import build_key_limiter
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.record_layout import RecordLayout
-from siddhi.runtime.assembly.selector import (
-    build_projection,
-    build_selector,
-    has_side_effects,
-    is_projection,
-)
+from siddhi.runtime.assembly.selector import build_projection, build_selector
 from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.assembly.windows import WindowSite, build_window
-
-_INFALLIBLE = (Attr, Const, Widen, Comparison, And, Or, Not, IsNull, IsNullEvent)
 
 __all__ = ["JoinSource", "SharedContent", "TableContent", "build_join_query"]
 
@@ -150,14 +132,13 @@ class _Side:
     slot: int
     site: Site
     triggers: bool
-    joins_expired: bool
     own_records: bool
     chain: Chain = field(default_factory=Chain)
     record_layout: RecordLayout = field(init=False)
     conditions: tuple[Executor, ...] = ()
     copier: RecordCopier | None = None
     window: Window | None = None
-    held: NumberedEvents | None = None
+    numbered: NumberedEvents | None = None
     stateful: dict[str, Processor] = field(default_factory=dict)
 
     @property
@@ -196,20 +177,22 @@ def build_join_query(
     builder = site.builder(slots)
     built = BuiltQuery(plan.name, output)
     parts: JoinSelector | None = None
-    if is_projection(plan):
-        selector: Processor = _build_projection(plan, input_, slots, output, site)
+    if plan.selection is SelectionOperator.PROJECTION:
+        selector: Processor
+        selector = projection = build_projection(plan, slots, output, site, None)
+        if input_.fills_columns:
+            projection.collect_at_once()
     else:
         selecting = selector = build_selector(
             plan,
             slots,
             output,
             site,
-            removes=any(side.joins_expired for side in sides),
-            remembers=False,
+            removes=any(side.plan.passes_expired for side in sides),
             kind=JoinSelector,
         )
         built.key_limiter = build_key_limiter(plan, selecting, site, marks=False)
-        if _needs_boundaries(plan) and isinstance(selector, JoinSelector):
+        if input_.ends_matches and isinstance(selector, JoinSelector):
             parts = selector
     readers = plan.selector.expressions()
     searches = [_search(input_, side, builder, readers) if sides[1 - side.slot].triggers else None for side in sides]
@@ -224,7 +207,7 @@ def build_join_query(
         built.stateful |= side.stateful
     if builder.aggregators:
         built.stateful["condition"] = AggregatorStates(site.context, builder.aggregators)
-    if not is_projection(plan):
+    if plan.selection is not SelectionOperator.PROJECTION:
         built.stateful["selector"] = selector
     if not site.partitioned:
         built.make_state(0)
@@ -241,26 +224,8 @@ def _step(
     """Make the operator that searches the other side for each event of this one."""
     context = side.site.context
     if isinstance(search, AggregationSearch):
-        return AggregationJoin(context, side.slot, search, outer, side.joins_expired, parts)
-    return JoinStep(context, side.slot, search, side.held, outer, side.joins_expired, parts)
-
-
-def _build_projection(
-    plan: QueryPlan, input_: JoinPlan, slots: Mapping[int, Cells], output: QueryOutput, site: Site
-) -> Projection:
-    projection = build_projection(plan, slots, output, site, None)
-    handlers = (*input_.left.before, *input_.right.before)
-    evaluated = [column.expression for column in plan.selector.columns]
-    evaluated += [handler.condition for handler in handlers if isinstance(handler, FilterPlan)]
-    if input_.on is not None:
-        evaluated.append(input_.on)
-    if (
-        input_.reading is None
-        and all(isinstance(handler, FilterPlan) for handler in handlers)
-        and all(isinstance(node, _INFALLIBLE) for expression in evaluated for node in walk(expression))
-    ):
-        projection.collect_at_once()
-    return projection
+        return AggregationJoin(context, side.slot, search, outer, side.plan.passes_expired, parts)
+    return JoinStep(context, side.slot, search, side.numbered, outer, side.plan.passes_expired, parts)
 
 
 def _order_by_output(plan: QueryPlan) -> QueryPlan:
@@ -287,16 +252,6 @@ def _order_by_output(plan: QueryPlan) -> QueryPlan:
     return replace(plan, selector=replace(plan.selector, order_by=tuple(keys)))
 
 
-def _needs_boundaries(plan: QueryPlan) -> bool:
-    """Return whether the selection depends on where the matches of one event end."""
-    selection = plan.selector
-    return (
-        selection.mode is not SelectMode.EACH
-        or bool(selection.order_by or selection.group_by or selection.offset)
-        or selection.limit is not None
-    )
-
-
 def _is_outer(type_: JoinType, slot: int) -> bool:
     return type_ is JoinType.FULL_OUTER or type_ is (JoinType.LEFT_OUTER, JoinType.RIGHT_OUTER)[slot]
 
@@ -305,19 +260,12 @@ def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, sit
     """Build the operators in front of the join step."""
     side_plan = (input_.left, input_.right)[slot]
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
-    selection = plan.selector
-    # Expired pairs that are not emitted are still removed from the aggregates.
-    takes_away = side_plan.kind is SourceKind.WINDOW or (
-        side_plan.window is not None and side_plan.window.window.takes_away
-    )
-    counts_expired = selection.has_aggregates or bool(selection.group_by) or has_side_effects(selection)
     side = _Side(
         side_plan,
         source,
         slot,
         site,
         triggers=input_.triggers(slot),
-        joins_expired=wants_expired or (takes_away and counts_expired),
         own_records=side_plan.window is not None or wants_expired,
     )
     if source.content is not None:
@@ -355,7 +303,7 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
         else:
             side.chain.add(RecordCopyProcessor(site.context, copier))
     if side.plan.window is None:
-        side.chain.add(PassingWindow(site.context, own_pool(side.record_layout) if side.joins_expired else None))
+        side.chain.add(PassingWindow(site.context, own_pool(side.record_layout) if side.plan.passes_expired else None))
     else:
         side.window = build_window(
             side.plan.window,
@@ -363,7 +311,7 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
                 site.context,
                 own_pool(side.record_layout),
                 side.record_layout.cell_of or {},
-                stamps=side.joins_expired,
+                stamps=side.plan.stamps_expired,
                 keeps_expired=True,
                 span=plan.span,
                 scripts=site.scripts,
@@ -371,7 +319,7 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
         )
         if not side.window.is_searchable:
             raise not_supported(f"a join with the window '{side.plan.window.window.full_name}' is", plan.span)
-        if not side.joins_expired and isinstance(side.window, BatchWindow):
+        if not side.plan.passes_expired and isinstance(side.window, BatchWindow):
             # As in Siddhi: if expired events are not selected, released batches can still be found.
             side.window.accumulate()
         side.chain.add(side.window)
@@ -403,19 +351,19 @@ def _search(
     tells = isinstance(side.window, BatchWindow)
     if isinstance(lookup, WindowEqualityLookup):
         index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
-        side.held = NumberedEvents(side.window, tells)
-        side.held.add_index(index)
+        side.numbered = NumberedEvents(side.window, tells)
+        side.numbered.add_index(index)
         residual, python = _condition(lookup.residual, builder)
-        return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, residual, python)
+        return IndexProbe(side.numbered, index, builder.build_all(lookup.probe), side.slot, residual, python)
     condition, python = _condition(on, builder)
     scan = WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)
     if not isinstance(lookup, WindowRangeLookup) or condition is None:
         return scan
     index = EventIndex((builder.build(lookup.key),), side.slot, False)
-    side.held = NumberedEvents(side.window, tells)
-    side.held.add_index(index)
+    side.numbered = NumberedEvents(side.window, tells)
+    side.numbered.add_index(index)
     bounds = tuple((builder.build(bound.value), bound.is_low, bound.inclusive) for bound in lookup.bounds)
-    return RangeProbe(side.held, index, bounds, side.slot, condition, scan, python)
+    return RangeProbe(side.numbered, index, bounds, side.slot, condition, scan, python)
 
 
 def _condition(on: TypedExpression | None, builder: ExpressionBuilder) -> tuple[Executor | None, bool]:
@@ -429,4 +377,12 @@ def _entry(side: _Side) -> QueryEntry | None:
     junction = side.source.junction
     if junction is None or side.chain.first is None or not side.is_read:
         return None
-    return QueryEntry(side.site.context, side.conditions, side.copier, side.chain.first, junction, read_mask(side.plan))
+    return QueryEntry(
+        side.site.context,
+        side.conditions,
+        side.copier,
+        side.chain.first,
+        junction,
+        read_mask(side.plan),
+        filing_entries(side.plan.filing),
+    )

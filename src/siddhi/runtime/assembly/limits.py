@@ -11,7 +11,7 @@ from siddhi._core.query.selector import Selector
 from siddhi._core.runtime.key_limit import KeyLimit
 from siddhi._frozen import replace
 from siddhi.planner.plan.expressions import Const
-from siddhi.planner.plan.limits import KeyLimitPlan, OnFull, RowLimitPlan
+from siddhi.planner.plan.limits import Expiry, KeyLimitPlan, OnFull, RowLimitPlan
 from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan
 from siddhi.runtime.metrics.limits import LimitReport
@@ -23,6 +23,7 @@ __all__ = ["build_key_limiter", "key_limit", "match_limit"]
 
 _REMEDIES = {
     "keys": "raise the limit, or drop keys with ttl or on.full = 'drop_oldest'",
+    "aggregation.keys": "raise the limit, delete old rows with @purge, or drop them with on.full = 'drop_oldest'",
     "partition.keys": "raise the limit, or drop keys with @purge or on.full = 'drop_oldest'",
     "table.rows": "raise the limit, delete rows, or drop old ones with on.full = 'drop_oldest'",
     "values": "raise the limit, or count within a window",
@@ -55,9 +56,11 @@ def build_key_limiter(plan: QueryPlan, selector: Selector, site: Site, *, marks:
         key_limit(site.context.name, where, "group-by keys", "keys", limit, limit.keys, limit.ttl_ms),
         key_limit(site.context.name, where, "distinct values", "values", of_values, limit.values, None),
         counted,
-        _rows_return(plan),
-        marks,
+        _rows_return(plan) and limit.expiry is not Expiry.NEVER,
+        marks and limit.expiry is Expiry.BY_RECORD,
         _delays_rows(plan),
+        limit.expiry in (Expiry.IN_ORDER, Expiry.BY_KEY),
+        limit.expiry is Expiry.IN_ORDER,
     )
 
 
@@ -88,7 +91,13 @@ def key_limit(
     # Values are never dropped: they would be counted twice.
     on_full = OnFull.ERROR if option == "values" and limit.on_full is OnFull.DROP_OLDEST else limit.on_full
     number = -1 if most is None else most
-    return KeyLimit(number, ttl_ms or 0, _POLICIES[on_full], LimitReport(app, where, what, number, text, remedy))
+    full = None
+    if option == "aggregation.keys":
+        # A row needs room for the rows that it will make of coarser buckets.
+        full = "has no room for another group or bucket"
+        if limit.on_full is OnFull.DROP_OLDEST:
+            remedy = "raise the limit: all rows are of current buckets, so that none can be dropped"
+    return KeyLimit(number, ttl_ms or 0, _POLICIES[on_full], LimitReport(app, where, what, number, text, remedy, full))
 
 
 def match_limit(app: str, query: str, pattern: PatternPlan) -> KeyLimit | None:
@@ -119,6 +128,6 @@ def _delays_rows(plan: QueryPlan) -> bool:
     window = plan.input.window if isinstance(plan.input, SingleInputPlan) else None
     if window is None:
         return False
-    if window.window.native in _MAY_STREAM:
+    if window.window.builtin in _MAY_STREAM:
         return not any(isinstance(argument, Const) and argument.value is True for argument in window.arguments)
     return window.window.batch or not window.window.expires

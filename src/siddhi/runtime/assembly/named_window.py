@@ -75,7 +75,7 @@ class BuiltNamedWindow:
             plan.output is not OutputEventType.CURRENT,
         )
         self._window.next = self._publisher
-        self._held: NumberedEvents | None = None
+        self._numbered: NumberedEvents | None = None
         self._finding = context.meter("Windows", plan.id, "find")
         self._indexes: dict[tuple[tuple[str, int], ...], EventIndex] = {}
         copier = RecordCopier(self.layout, own, list(range(self.layout.width)))
@@ -91,6 +91,8 @@ class BuiltNamedWindow:
         slot: int,
         builder: ExpressionBuilder,
         filters: Sequence[TypedExpression] = (),
+        *,
+        tells: bool = True,
     ) -> Searchable:
         """Build a search of the window's events.
 
@@ -100,6 +102,7 @@ class BuiltNamedWindow:
             slot: event slot of the window's events in ``on``.
             builder: has the cells of all slots; ``slot`` is a numbered event slot.
             filters: further conditions over the window's event alone, which they read in slot 0.
+            tells: a batch window notes the search, which changes the timestamps of expired events: as joins do in Siddhi.
 
         Raises:
             SiddhiAppCreationError: this kind of window can't be searched.
@@ -117,15 +120,17 @@ class BuiltNamedWindow:
         condition = reduce(make_and, conditions) if conditions else None
         python = any(calls_python(part) for part in (residual, *filters) if part is not None)
         if isinstance(lookup, WindowEqualityLookup):
-            held, index = self._index(lookup.key)
-            return self._metered(IndexProbe(held, index, builder.build_all(lookup.probe), row_slot, condition, python))
-        tells = isinstance(self._window, BatchWindow)
+            numbered, index = self._index(lookup.key)
+            return self._metered(
+                IndexProbe(numbered, index, builder.build_all(lookup.probe), row_slot, condition, python)
+            )
+        tells = tells and isinstance(self._window, BatchWindow)
         scan = WindowScan(self._window, row_slot, condition, shared=True, tells=tells, calls_python=python)
         if not isinstance(lookup, WindowRangeLookup) or condition is None:
             return self._metered(scan)
-        held, index = self._index((lookup.key,))
+        numbered, index = self._index((lookup.key,))
         bounds = tuple((builder.build(bound.value), bound.is_low, bound.inclusive) for bound in lookup.bounds)
-        return self._metered(RangeProbe(held, index, bounds, row_slot, condition, scan, python))
+        return self._metered(RangeProbe(numbered, index, bounds, row_slot, condition, scan, python))
 
     def _metered(self, search: Searchable) -> Searchable:
         search.meter = self._finding
@@ -133,9 +138,9 @@ class BuiltNamedWindow:
 
     def _index(self, key: tuple[TypedExpression, ...]) -> tuple[NumberedEvents, EventIndex]:
         """Return the index of a key; searches by the same key share it."""
-        if self._held is None:
-            self._held = NumberedEvents(self._window, isinstance(self._window, BatchWindow), shared=True)
-            self._publisher.hold(self._held)
+        if self._numbered is None:
+            self._numbered = NumberedEvents(self._window, isinstance(self._window, BatchWindow), shared=True)
+            self._publisher.hold(self._numbered)
         attributes = [attribute_of(part) for part in key]
         name = tuple((str(part.type), attribute.position) for part, attribute in zip(key, attributes, strict=True))
         index = self._indexes.get(name)
@@ -144,5 +149,5 @@ class BuiltNamedWindow:
             parts = ExpressionBuilder(dict.fromkeys((a.slot for a in attributes), cells), {}).build_all(key)
             index = EventIndex(parts, 0, False)
             self._indexes[name] = index
-            self._held.add_index(index)
-        return self._held, index
+            self._numbered.add_index(index)
+        return self._numbered, index

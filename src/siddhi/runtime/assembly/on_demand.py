@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from siddhi._core.expression.parameter import ParameterExecutor, ParameterSet
 from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.selector import Selector
 from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.record.user_event import Event
 from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.table.query import CollectOutput, FinishedSelector, OnDemand, OnDemandChange, OnDemandFind
@@ -19,28 +22,69 @@ from siddhi.planner.plan.nodes import (
     OutputColumn,
     OutputPlan,
     QueryPlan,
+    SelectionOperator,
     SelectMode,
     SelectorPlan,
     SingleInputPlan,
     SourceKind,
 )
-from siddhi.planner.plan.on_demand import OnDemandPlan
+from siddhi.planner.plan.on_demand import OnDemandPlan, ParameterPlan
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import Cells
+from siddhi.runtime.assembly.parameter_values import READERS
 from siddhi.runtime.assembly.query import Site
-from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
+from siddhi.runtime.assembly.selector import build_projection, build_selector
 from siddhi.runtime.assembly.stores.selection import build_store_answer
 from siddhi.runtime.assembly.tables.output import build_table_output
 from siddhi.runtime.assembly.tables.tables import chosen
 from siddhi.runtime.assembly.types import layout_of
+from siddhi.runtime.query_rows import QueryRows, rows_of
 
-__all__ = ["build_on_demand"]
+__all__ = ["BuiltOnDemand", "build_on_demand"]
 
 _NOTHING = SingleInputPlan(source="", kind=SourceKind.TABLE, attributes=(), source_width=0)
 
 
-def build_on_demand(
+@dataclass(frozen=True, slots=True)
+class BuiltOnDemand:
+    """An on-demand query, ready to run.
+
+    Attributes:
+        query: its operators.
+        layout: names and types of the rows found; none for a change.
+        parameters: its parameters.
+    """
+
+    query: OnDemand | StoreAnswer | CachedAnswer
+    layout: Layout
+    parameters: tuple[ParameterPlan, ...] = ()
+
+    def rows(self, events: Sequence[Event]) -> QueryRows:
+        """Return found events with the names of their columns."""
+        return rows_of(events, self.layout)
+
+
+def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], EventPool]) -> BuiltOnDemand:
+    """Build an on-demand query.
+
+    Args:
+        plan: the plan.
+        site: build context of queries outside of partitions.
+        pool_of: returns the pool shared by records of a layout's types.
+    """
+    shown = Layout((), ()) if plan.output is not None else _layout(plan.selector)
+    if not plan.parameters:
+        return BuiltOnDemand(_operators(plan, site, pool_of), shown)
+    executors: list[list[ParameterExecutor]] = [[] for _ in plan.parameters]
+    query = _operators(plan, replace(site, parameters=executors), pool_of)
+    names = tuple(each.name for each in plan.parameters)
+    readers = tuple(READERS[each.type] for each in plan.parameters)
+    query.declare(ParameterSet(names, readers, tuple(map(tuple, executors))))
+    return BuiltOnDemand(query, shown, plan.parameters)
+
+
+def _operators(
     plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], EventPool]
 ) -> OnDemand | StoreAnswer | CachedAnswer:
     """Build the operators of an on-demand query.
@@ -53,7 +97,7 @@ def build_on_demand(
     if plan.output is not None:
         layout = _layout(plan.selector)
         output = build_table_output(plan.output, layout, site, pool_of, None)
-        selection = _build_selection(plan.selector, Cells(Layout((), ())), output, site)
+        selection = _build_selection(plan, plan.selector, Cells(Layout((), ())), output, site)
         return OnDemandChange(site.context, selection, output)
     if plan.kind is SourceKind.TABLE and plan.store in site.tables.stores:
         answer = build_store_answer(plan, site.tables.stores[plan.store], _layout(plan.selector), site)
@@ -70,7 +114,7 @@ def _find(plan: OnDemandPlan, site: Site) -> OnDemandFind:
     layout = _layout(selection)
     output = CollectOutput(site.context, EventPool(layout), layout, _layout(plan.selector))
     finished = selection.having is not None and selection.mode is not SelectMode.EACH
-    selector = _build_selection(selection, cells, output, site, FinishedSelector if finished else Selector)
+    selector = _build_selection(plan, selection, cells, output, site, FinishedSelector if finished else Selector)
     return OnDemandFind(site.context, searched, pool, selector, output, _rows_needed(plan.selector))
 
 
@@ -88,13 +132,17 @@ def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cell
         searched = aggregation.search(plan.reading, plan.condition, 0, builder)
         return searched, aggregation.pool, Cells(aggregation.answers)
     window = site.windows[plan.store]
-    filters = () if plan.condition is None else (plan.condition,)
     builder = site.builder({0: Cells(window.layout, source=0)})
-    return window.search(None, None, 0, builder, filters), window.output.pool, Cells(window.layout)
+    return window.search(plan.condition, None, 0, builder, tells=False), window.output.pool, Cells(window.layout)
 
 
 def _build_selection(
-    selection: SelectorPlan, cells: Cells, output: QueryOutput, site: Site, kind: type[Selector] = Selector
+    plan: OnDemandPlan,
+    selection: SelectorPlan,
+    cells: Cells,
+    output: QueryOutput,
+    site: Site,
+    kind: type[Selector] = Selector,
 ) -> Processor:
     query = QueryPlan(
         name="on-demand",
@@ -103,9 +151,9 @@ def _build_selection(
         rate=None,
         output=OutputPlan(action=Action.RETURN, target="", kind=SourceKind.TABLE, event_type=OutputEventType.CURRENT),
     )
-    if is_projection(query):
+    if plan.selection is SelectionOperator.PROJECTION:
         return build_projection(query, {0: cells}, output, site, None)
-    selector = build_selector(query, {0: cells}, output, site, removes=False, remembers=False, kind=kind)
+    selector = build_selector(query, {0: cells}, output, site, removes=False, kind=kind)
     selector.make_state(0)
     return selector
 

@@ -13,14 +13,14 @@ from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._frozen import frozen, replace
 from siddhi.planner.plan.expressions import Attr, TypedExpression, Widen
-from siddhi.planner.plan.nodes import QueryPlan, SelectorPlan
+from siddhi.planner.plan.nodes import QueryPlan, SelectionOperator, SelectorPlan
 from siddhi.planner.plan.patterns import PatternPlan, SlotPlan, StateKind
-from siddhi.runtime.assembly.chain import ALL_BITS, MAX_BITS
+from siddhi.runtime.assembly.chain import ALL_BITS, MAX_BITS, filing_entries
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.indexed_events import IndexedReferences
 from siddhi.runtime.assembly.limits import build_key_limiter, match_limit
 from siddhi.runtime.assembly.query import BuiltQuery, Site
-from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
+from siddhi.runtime.assembly.selector import build_projection, build_selector
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.assembly.unsupported import not_supported
 
@@ -104,7 +104,17 @@ def build_pattern_query(
         built.make_state(0)
         site.starting.append(pattern)
     entries = [
-        (source, PatternEntry(pattern, number, source_of(source), _read_mask(input_, source)))
+        (
+            source,
+            PatternEntry(
+                pattern,
+                number,
+                source_of(source),
+                _read_mask(input_, source),
+                None if input_.filings is None else filing_entries(input_.filings[number]),
+                input_.sleeps and input_.filings is not None and input_.filings[number] is not None,
+            ),
+        )
         for number, source in enumerate(input_.sources)
     ]
     return entries, built
@@ -133,9 +143,9 @@ def _select(
     cells: dict[int, Cells] = {number: slot.kept for number, slot in enumerate(slots)}
     cells |= references.cells(slots)
     _check_keys(plan.selector, slots, plan)
-    if is_projection(plan):
+    if plan.selection is SelectionOperator.PROJECTION:
         return build_projection(plan, cells, output, site, None)
-    selector = build_selector(plan, cells, output, site, removes=False, remembers=False)
+    selector = build_selector(plan, cells, output, site, removes=False)
     built.stateful["selector"] = selector
     built.key_limiter = build_key_limiter(plan, selector, site, marks=False)
     return selector if built.key_limiter is None else built.key_limiter

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from siddhi._core.aggregate.aggregator import AggregatorStates
+from siddhi._core.expression.parameter import ParameterExecutor
 from siddhi._core.query.entry import QueryEntry, RecordCopier, RecordCopyProcessor
 from siddhi._core.query.key_limiter import KeyLimiter
 from siddhi._core.query.output import QueryOutput
@@ -14,32 +15,32 @@ from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._frozen import field, frozen
 from siddhi.planner.plan.expressions import Attr
-from siddhi.planner.plan.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.planner.plan.nodes import QueryPlan, SelectionOperator, SingleInputPlan, StreamFunctionPlan
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import (
+    ALL_BITS,
     Chain,
     add_handlers,
+    filing_entries,
     leading_filters,
     own_pool,
     read_mask,
-    reads_time,
 )
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.fused import build_fused
 from siddhi.runtime.assembly.limits import build_key_limiter
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.record_layout import RecordLayout
-from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
+from siddhi.runtime.assembly.selector import build_projection, build_selector
+from siddhi.runtime.assembly.stream_functions import build_awaited
 from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.aggregation.aggregation import BuiltAggregation
+    from siddhi.runtime.assembly.awaited import AwaitedCalls
 
 __all__ = ["BuiltQuery", "Site", "build_single_query"]
-
-_RELEASE_AT_CHUNK_END = frozenset({"batch", "lengthBatch", "timeBatch"})
-"""Windows that keep the events they release until the chunk ends."""
 
 
 class CountsFromStart(Protocol):
@@ -63,8 +64,8 @@ class Site:
         windows: named windows of the app.
         partitioned: whether the query is inside a partition.
         aggregations: aggregations of the app.
+        parameters: executors of an on-demand query's parameters, by position; builders add them.
         starting: operators that count time from the start of the app, in the order in which they start.
-        counts_records: whether the memory of records is limited; windows are then not fused.
     """
 
     context: AppContext
@@ -74,26 +75,33 @@ class Site:
     partitioned: bool = False
     aggregations: Mapping[str, BuiltAggregation] = field(default_factory=dict)
     starting: list[CountsFromStart] = field(default_factory=list)
-    counts_records: bool = False
+    parameters: list[list[ParameterExecutor]] = field(default_factory=list)
 
     def builder(self, slots: Mapping[int, Cells], *, removes: bool = True) -> ExpressionBuilder:
         """Make a builder of expressions over these event slots."""
-        return ExpressionBuilder(slots, self.scripts, removes, self.tables.make_in)
+        return ExpressionBuilder(slots, self.scripts, removes, self.tables.make_in, parameters=self.parameters)
 
 
 class BuiltQuery:
     """A query of an app: its output, and its operators with state by name.
 
-    ``key_limiter`` enforces the limit of the query; None: it has no limit.
+    ``key_limiter`` enforces the limit of the query; None: it has no limit. ``awaited`` are the calls of the coroutine function
+    that it begins with; None: it begins with none.
     """
 
-    __slots__ = ("key_limiter", "name", "output", "stateful")
+    __slots__ = ("awaited", "key_limiter", "name", "output", "stateful")
 
     def __init__(self, name: str, output: QueryOutput) -> None:
         self.name = name
         self.output = output
         self.stateful: dict[str, Processor] = {}
         self.key_limiter: KeyLimiter | None = None
+        self.awaited: AwaitedCalls | None = None
+
+    def timed_steps(self) -> dict[str, Processor]:
+        """Return the operators that may have timers by name: those with state, and the rate limiter."""
+        limiter = self.output.rate_limiter()
+        return self.stateful if limiter is None else self.stateful | {"rate limiter": limiter}
 
     def make_state(self, partition: int) -> None:
         """Create the state of a partition id in every operator."""
@@ -123,13 +131,6 @@ def build_single_query(
     built = BuiltQuery(plan.name, output)
     chain = Chain()
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
-    window_kind = None if input_.window is None else input_.window.window
-    takes_away = window_kind is not None and window_kind.takes_away
-    same_records = window_kind is not None and window_kind.expires_passed
-    # A named window publishes expired events, whatever the query emits.
-    removes = input_.kind is SourceKind.WINDOW or (
-        window_kind is not None and window_kind.expires and (wants_expired or takes_away)
-    )
 
     record_layout = RecordLayout(source.layout)
     filters, handlers = leading_filters(input_.before)
@@ -139,10 +140,18 @@ def build_single_query(
     copier: RecordCopier | None = None
     if handlers:
         record_layout, copier = record_layout.widened(input_, input_.before)
-        aggregators, processors = add_handlers(handlers, input_.source_width, record_layout, chain, site)
+        first_appended = input_.source_width
+        awaited = handlers[0]
+        if isinstance(awaited, StreamFunctionPlan) and awaited.function.awaiting is not None:
+            arguments = builder.build_all(awaited.arguments)
+            built.awaited = build_awaited(awaited, site, source, copier, arguments, first_appended)
+            chain.add(built.awaited.operator)
+            built.stateful["awaited calls"] = built.awaited.operator
+            handlers, first_appended = handlers[1:], first_appended + len(awaited.appended)
+        aggregators, processors = add_handlers(handlers, first_appended, record_layout, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number}": step for number, step in enumerate(processors)}
-    fused = None if site.counts_records else plan.fused
+    fused = plan.fused
     if input_.window is not None and fused is None:
         record_layout, window_copier = record_layout.kept(input_)
         if copier is None:
@@ -155,7 +164,7 @@ def build_single_query(
                 site.context,
                 own_pool(record_layout),
                 record_layout.cell_of or {},
-                stamps=wants_expired or _sees_expiry(plan, input_),
+                stamps=input_.stamps_expired,
                 keeps_expired=wants_expired,
                 span=plan.span,
                 partitioned=site.partitioned,
@@ -169,12 +178,11 @@ def build_single_query(
         aggregators, processors = add_handlers(input_.after, len(input_.window_layout), record_layout, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number} behind the window": step for number, step in enumerate(processors)}
-        same_records = same_records and not processors  # they emit records of their own
     if in_filters:
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
     forward: QueryOutput | None = None
     inserts: QueryOutput | None = None
-    if is_projection(plan):
+    if plan.selection is SelectionOperator.PROJECTION:
         selector: Processor
         selector = projection = build_projection(
             plan, {0: record_layout.cells}, output, site, None if record_layout.pool is not None else source.pool
@@ -186,28 +194,28 @@ def build_single_query(
             plan, fused, {0: record_layout.cells}, output, site, source.layout
         )
     else:
-        at_chunk_end = input_.window is not None and input_.window.window.native in _RELEASE_AT_CHUNK_END
-        remembers = takes_away and same_records and window_kind is not None and not window_kind.batch
-        selecting = build_selector(
-            plan,
-            {0: record_layout.cells},
-            output,
-            site,
-            removes=removes,
-            remembers=remembers,
-            at_chunk_end=at_chunk_end,
-        )
+        selecting = build_selector(plan, {0: record_layout.cells}, output, site, removes=input_.passes_expired)
         built.stateful["selector"] = selector = selecting
-        built.key_limiter = build_key_limiter(plan, selecting, site, marks=same_records)
+        built.key_limiter = build_key_limiter(plan, selecting, site, marks=input_.returns_records)
     chain.add(selector if built.key_limiter is None else built.key_limiter)
     if not site.partitioned:
         built.make_state(0)
-    guard = None if input_.guard is None else (input_.guard.position, input_.guard.value)
+    reads = read_mask(input_)
+    if built.awaited is not None:  # it takes records of the stream, and may give them to its error handling later
+        copier, reads = None, ALL_BITS
     entry = QueryEntry(
-        site.context, conditions, copier, chain.first or selector, source, read_mask(input_), guard, forward, inserts
+        site.context,
+        conditions,
+        copier,
+        chain.first or selector,
+        source,
+        reads,
+        filing_entries(input_.filing),
+        forward,
+        inserts,
     )
-    if built.key_limiter is not None and not built.key_limiter.holds:
-        entry.set_key_limiter(built.key_limiter)
+    if built.key_limiter is not None and not built.key_limiter.holds and built.awaited is None:
+        entry.set_refusals(built.key_limiter.refusals)
     return entry, built
 
 
@@ -215,11 +223,3 @@ def _selected(plan: QueryPlan) -> tuple[int, ...]:
     """Return the positions of the attributes that are selected unchanged."""
     expressions = [column.expression for column in plan.selector.columns]
     return tuple(expression.position for expression in expressions if isinstance(expression, Attr))
-
-
-def _sees_expiry(plan: QueryPlan, input_: SingleInputPlan) -> bool:
-    """Return whether an expression after the window can read when an event expired."""
-    if any(not isinstance(handler, FilterPlan) for handler in input_.after):
-        return True
-    conditions = [handler.condition for handler in input_.after if isinstance(handler, FilterPlan)]
-    return any(reads_time(expression) for expression in [*plan.selector.expressions(), *conditions])

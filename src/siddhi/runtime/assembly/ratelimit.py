@@ -23,7 +23,7 @@ from siddhi._core.query.ratelimit_snapshot import Picture, SnapshotLimiter
 from siddhi._core.query.selector import Selector
 from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, Call, ScriptCall, TypedExpression
-from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan
 from siddhi.planner.plan.walk import has_aggregate, walk
 from siddhi.query_api.selection import EventRate, OutputRate, RateKind, SnapshotRate, TimeRate
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
 __all__ = ["BuiltLimiter", "build_limiter"]
-
-_NOT_REPEATABLE = ("UUID", "currentTimeMillis", "eventTimestamp")
 
 
 @frozen
@@ -80,7 +78,7 @@ def build_limiter(plan: QueryPlan, output: QueryOutput, site: Site, ordering: Ch
         limiter = _counting(rate, output, site, grouped)
     output.set_limiter(limiter)
     site.starting.append(limiter)
-    return BuiltLimiter(limiter, LimitedGroups if grouped and _groups_end(plan) else GroupBy, arranges)
+    return BuiltLimiter(limiter, LimitedGroups if grouped and plan.ends_groups else GroupBy, arranges)
 
 
 def _counting(rate: OutputRate, output: QueryOutput, site: Site, grouped: bool) -> Limiter:
@@ -133,15 +131,6 @@ def _is_repeatable(expression: TypedExpression) -> bool:
     """Return whether an expression has the same value for an event whenever it is evaluated."""
     return not any(
         isinstance(node, ScriptCall)
-        or (isinstance(node, Call) and (node.function.native is None or node.function.native in _NOT_REPEATABLE))
+        or (isinstance(node, Call) and (node.function.builtin is None or not node.function.deterministic))
         for node in walk(expression)
-    )
-
-
-def _groups_end(plan: QueryPlan) -> bool:
-    """Return whether a group id can be released: with its last event, or by a limit."""
-    return plan.limit is not None or not (
-        isinstance(plan.input, SingleInputPlan)
-        and plan.input.window is None
-        and plan.input.kind in (SourceKind.STREAM, SourceKind.INNER, SourceKind.FAULT)
     )

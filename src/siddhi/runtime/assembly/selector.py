@@ -13,9 +13,9 @@ from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.projection import Projection
 from siddhi._core.query.selector import Selector
 from siddhi._core.record.event import EventPool
-from siddhi.planner.plan.expressions import OUTPUT_SLOT, Aggregate
-from siddhi.planner.plan.nodes import QueryPlan, SelectMode, SelectorPlan
-from siddhi.planner.plan.walk import calls_python, has_aggregate, walk
+from siddhi.planner.plan.expressions import OUTPUT_SLOT
+from siddhi.planner.plan.nodes import QueryPlan, SelectionOperator, SelectMode
+from siddhi.planner.plan.walk import has_aggregate, has_side_effects
 from siddhi.query_api.selection import Order, OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.ratelimit import build_limiter
@@ -23,7 +23,7 @@ from siddhi.runtime.assembly.ratelimit import build_limiter
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
-__all__ = ["build_projection", "build_selector", "has_side_effects", "is_projection"]
+__all__ = ["build_projection", "build_selector"]
 
 _MODES = {SelectMode.EACH: 0, SelectMode.LAST: 1, SelectMode.LAST_PER_GROUP: 2}
 
@@ -35,8 +35,6 @@ def build_selector(
     site: Site,
     *,
     removes: bool,
-    remembers: bool,
-    at_chunk_end: bool = False,
     kind: type[Selector] = Selector,
 ) -> Selector:
     """Build the selector of a query.
@@ -47,8 +45,6 @@ def build_selector(
         output: output of the query; its pool allocates the output records.
         site: build context of the query.
         removes: whether EXPIRED events can reach the aggregators.
-        remembers: whether events pass the selector again when they expire, each at most once.
-        at_chunk_end: whether a window keeps the events of a chunk until the chunk ends.
         kind: class of the selector.
     """
     selection = plan.selector
@@ -71,8 +67,6 @@ def build_selector(
     wanted = plan.output.event_type
     limited = None if plan.rate is None else build_limiter(plan, output, site, ordering)
     arranged = limited is not None and limited.arranges
-    # A key dropped within a chunk takes its aggregates with it, so its row can't be selected when the chunk ends.
-    limits_keys = plan.limit is not None and (plan.limit.keys is not None or plan.limit.ttl_ms is not None)
     if arranged:
         ordering = None
     arguments = (
@@ -81,7 +75,7 @@ def build_selector(
         columns,
         [has_aggregate(column.expression) for column in selection.columns],
         builder.aggregators,
-        _group_by(selection, slots, builder, site, remembers, GroupBy if limited is None else limited.groups),
+        _group_by(plan, slots, builder, site, GroupBy if limited is None else limited.groups),
         _MODES[selection.mode],
         wanted is not OutputEventType.EXPIRED,
         wanted is not OutputEventType.CURRENT,
@@ -90,30 +84,15 @@ def build_selector(
         -1 if selection.limit is None or arranged else selection.limit,
         0 if arranged else selection.offset or 0,
         output,
-        at_chunk_end and limited is None and not limits_keys and _selects_at_end(plan),
+        plan.selection is SelectionOperator.SELECTOR_AT_CHUNK_END,
     )
     return kind(*arguments) if limited is None else limited.selector(kind, arguments)
-
-
-def is_projection(plan: QueryPlan) -> bool:
-    """Return whether the selection is stateless and passes current events on one by one."""
-    selection = plan.selector
-    return (
-        selection.mode is SelectMode.EACH
-        and not selection.has_aggregates
-        and selection.having is None
-        and not selection.order_by
-        and selection.limit is None
-        and not selection.offset
-        and plan.output.event_type is OutputEventType.CURRENT
-        and plan.rate is None
-    )
 
 
 def build_projection(
     plan: QueryPlan, slots: Mapping[int, Cells], output: QueryOutput, site: Site, source: EventPool | None
 ) -> Projection:
-    """Build the selection of a query for which :func:`is_projection` holds.
+    """Build the selection of a query whose operator is a projection.
 
     Args:
         plan: the query.
@@ -128,51 +107,25 @@ def build_projection(
     return Projection(site.context, output.pool, columns, source, output, pure)
 
 
-_READABLE = frozenset({"sum", "avg", "count", "distinctCount", "unionSet"})
-"""Aggregators whose value can be read without an event."""
-
-
-def _selects_at_end(plan: QueryPlan) -> bool:
-    """Return whether the output can be computed at the end of the chunk, from the last event of each group alone."""
-    selection = plan.selector
-    return (
-        selection.mode is not SelectMode.EACH
-        and selection.having is None
-        and plan.output.event_type is OutputEventType.CURRENT
-        and not has_side_effects(selection)
-        and all(
-            node.aggregator.native in _READABLE
-            for expression in selection.expressions()
-            for node in walk(expression)
-            if isinstance(node, Aggregate)
-        )
-    )
-
-
 def _group_by(
-    selection: SelectorPlan,
+    plan: QueryPlan,
     slots: Mapping[int, Cells],
     builder: ExpressionBuilder,
     site: Site,
-    remembers: bool,
     kind: type[GroupBy],
 ) -> GroupBy | None:
-    if not selection.group_by:
+    group_by = plan.selector.group_by
+    if not group_by:
         return None
-    cells = [slots[key.slot] for key in selection.group_by]
+    cells = [slots[key.slot] for key in group_by]
     return kind(
         [cell.layout for cell in cells],
         [
             key.position if cell.cell_of is None else cell.cell_of[key.position]
-            for key, cell in zip(selection.group_by, cells, strict=True)
+            for key, cell in zip(group_by, cells, strict=True)
         ],
         [cell.source if isinstance(cell.source, int) else -1 for cell in cells],
         builder.aggregators,
         site.partitioned,
-        remembers,
+        plan.stores_groups,
     )
-
-
-def has_side_effects(selection: SelectorPlan) -> bool:
-    """Return whether the selection calls Python, so that it must be evaluated even without receivers."""
-    return any(calls_python(expression) for expression in selection.expressions())

@@ -81,9 +81,11 @@ def build_window(plan: WindowPlan, site: WindowSite) -> Window:
     Raises:
         SiddhiAppCreationError: this engine does not support the window, or an argument is invalid.
     """
+    if hasattr(plan.window.implementation, "compiled"):
+        return _unique(site, plan)
     if plan.window.implementation is not None:
         return _python(site, plan)
-    build = _BUILDERS.get(plan.window.native or "") if plan.window.operator is None else _operator
+    build = _BUILDERS.get(plan.window.builtin or "") if plan.window.operator is None else _operator
     if build is None:
         raise not_supported(f"the window '{plan.window.full_name}' is", site.span)
     try:
@@ -107,6 +109,18 @@ def _python(site: WindowSite, plan: WindowPlan) -> Window:
         RESET,
     )
     return PythonWindow(step, site.pool, window.batch, window.searchable)
+
+
+def _unique(site: WindowSite, plan: WindowPlan) -> Window:
+    """Build the compiled form of a window of ``unique`` that slides."""
+    from siddhi._core.window.unique import UniqueWindow  # most apps have none
+
+    kind = plan.window.implementation.compiled
+    has_number = kind in ("length", "time")
+    number = _value(plan.arguments[-1]) if has_number else 0
+    keys = site.expressions().build_all(plan.arguments[:-1] if has_number else plan.arguments)
+    length, duration = (number, 0) if kind == "length" else (0, number)
+    return UniqueWindow(site.context, site.pool, keys, kind == "first", length, duration, site.stamps)
 
 
 def _operator(site: WindowSite, plan: WindowPlan) -> Window:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from siddhi.errors import ConnectionUnavailableError
-from siddhi.io.options import DynamicOptions
+from siddhi.io.connector import ConnectorContext
+from siddhi.io.options import DynamicOptions, OptionHolder
 from siddhi.io.sink import DistributionStrategy, Sink
 from siddhi.runtime.connectors.connection import Connection
-from siddhi.runtime.connectors.retry import RetryScheduler
+from siddhi.runtime.connectors.retry import RetryPolicy, RetryScheduler
 
 __all__ = ["DistributedSink"]
 
@@ -24,6 +25,7 @@ class DistributedSink(Sink):
         strategy: chooses the destinations of a payload.
         label: for messages.
         retries: schedules reconnects.
+        policy: the pauses between attempts.
     """
 
     def __init__(
@@ -33,14 +35,18 @@ class DistributedSink(Sink):
         strategy: DistributionStrategy,
         label: str,
         retries: RetryScheduler,
+        policy: RetryPolicy | None = None,
     ) -> None:
         self._clients = tuple(clients)
         self._destinations = destinations
         self._strategy = strategy
         self._label = label
         self._down: set[int] = set(range(destinations))
-        self._connections = tuple(self._connection(number, retries) for number in range(len(self._clients)))
+        self._connections = tuple(self._connection(number, retries, policy) for number in range(len(self._clients)))
         strategy.available = ()
+
+    def init(self, options: OptionHolder, context: ConnectorContext) -> None:
+        """Do nothing: the clients have read their options."""
 
     def connect(self) -> None:
         """Connect the clients that are not connected.
@@ -94,7 +100,7 @@ class DistributedSink(Sink):
         connection.lost()
         connection.connect_with_retry()
 
-    def _connection(self, number: int, retries: RetryScheduler) -> Connection:
+    def _connection(self, number: int, retries: RetryScheduler, policy: RetryPolicy | None) -> Connection:
         served = [number] if len(self._clients) > 1 else range(self._destinations)
 
         def changed(connected: bool) -> None:
@@ -102,7 +108,7 @@ class DistributedSink(Sink):
                 self._set(destination, connected=connected)
 
         label = f"{self._label}, destination {number + 1}" if len(self._clients) > 1 else self._label
-        return Connection(self._clients[number], label, retries, on_change=changed)
+        return Connection(self._clients[number], label, retries, on_change=changed, policy=policy)
 
     def _set(self, destination: int, *, connected: bool) -> None:
         if connected:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
 from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter
@@ -14,6 +14,7 @@ from siddhi.runtime.connectors.worker import Worker
 if TYPE_CHECKING:
     from siddhi.runtime.connectors.sink import SinkRuntime
     from siddhi.runtime.connectors.source import SourceRuntime
+    from siddhi.runtime.connectors.status import ConnectorStatus
     from siddhi.runtime.connectors.table import StoreRuntime
 
 __all__ = ["ConnectorState", "Connectors"]
@@ -28,6 +29,9 @@ class Connectors:
         stores: by table.
         is_inside: whether the calling thread is processing an event of the app.
         worker: runs the tasks of asynchronous connectors.
+
+    Attributes:
+        worker: as passed.
     """
 
     def __init__(
@@ -38,7 +42,7 @@ class Connectors:
         is_inside: Callable[[], bool],
         worker: Worker,
     ) -> None:
-        self._worker = worker
+        self.worker = worker
         self.sources = dict(sources)
         self.sinks = dict(sinks)
         self.stores = dict(stores)
@@ -68,16 +72,26 @@ class Connectors:
         """Pause all sources until the block ends; sources that were paused before stay paused."""
         return self._pauses.paused()
 
-    def checkpoint(self) -> Callable[[], None]:
-        """Note what the sources have delivered so far; call the result once a snapshot of now is saved."""
-        saved = [source.source.checkpoint() for source in self._all_sources()]
+    def checkpoint(self) -> Callable[[bool], None]:
+        """Note what was received and sent so far; call the result with whether a snapshot of now was saved."""
+        sinks = [sink.sink.checkpoint() for sink in self._all_sinks()]
+        sources = [source.source.checkpoint() for source in self._all_sources()]
 
-        def notify() -> None:
-            for one in saved:
-                if one is not None:
-                    one()
+        def notify(saved: bool) -> None:
+            with ExitStack() as calls:  # all are called, also if one fails
+                for source in sources if saved else ():
+                    if source is not None:
+                        calls.callback(source)
+                for sink in sinks:
+                    if sink is not None:
+                        calls.callback(sink, saved)
 
         return notify
+
+    def drain_sources(self) -> None:
+        """Let every source deliver what it has received, and receive no more; connections stay."""
+        for source in self._all_sources():
+            source.drain()
 
     def stop_sources(self) -> None:
         """Disconnect sources for good, and end waits for a sink or store."""
@@ -87,7 +101,7 @@ class Connectors:
             store.release()
         for source in self._all_sources():
             source.stop()
-        self._worker.stop()
+        self.worker.stop()
 
     def stop_sinks(self) -> None:
         """Disconnect sinks and stores for good."""
@@ -96,14 +110,14 @@ class Connectors:
         for store in self.stores.values():
             store.stop()
 
-    def counts(self) -> Iterator[tuple[tuple[str, str], int, bool]]:
-        """Yield kind and name of each source and sink, its number of payloads so far, and whether it is connected."""
+    def status(self) -> list[ConnectorStatus]:
+        """Return what is known of each source, then of each sink."""
+        found = []
         for stream, sources in self.sources.items():
-            for number, source in enumerate(sources):
-                yield ("Sources", _name(stream, number)), source.received, source.is_connected
+            found += [source.status(stream, number) for number, source in enumerate(sources, 1)]
         for stream, sinks in self.sinks.items():
-            for number, sink in enumerate(sinks):
-                yield ("Sinks", _name(stream, number)), sink.published, sink.is_connected
+            found += [sink.status(stream, number) for number, sink in enumerate(sinks, 1)]
+        return found
 
     def states(self) -> dict[str, ConnectorState]:
         """Return the connectors with state, by a name that is stable across builds of the app."""
@@ -123,10 +137,6 @@ class Connectors:
 
     def _all_sinks(self) -> list[SinkRuntime]:
         return [sink for sinks in self.sinks.values() for sink in sinks]
-
-
-def _name(stream: str, number: int) -> str:
-    return stream if number == 0 else f"{stream}.{number + 1}"
 
 
 class ConnectorState:

@@ -6,15 +6,18 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from enum import Enum
 
-from siddhi.errors import ConnectionUnavailableError, EventError, MappingFailedError
+from siddhi._redaction import excerpt, redacted
+from siddhi.errors import ConnectionUnavailableError, EventError, MappingFailedError, SiddhiAppCreationError
 from siddhi.event import Event
 from siddhi.io.options import DynamicOptions
 from siddhi.io.sink import Sink, SinkMapper
 from siddhi.repeats import Repeats
 from siddhi.runtime.connectors.connection import Connection
-from siddhi.runtime.connectors.retry import RetryScheduler
+from siddhi.runtime.connectors.retry import RetryPolicy, RetryScheduler
+from siddhi.runtime.connectors.status import ConnectorStatus, size_of
 
 __all__ = ["OnError", "SinkRuntime"]
 
@@ -22,6 +25,8 @@ logger = logging.getLogger("siddhi")
 
 WAIT_SECONDS = 5
 """Pause between two attempts of a sink with ``on.error = 'WAIT'``."""
+RETRIES = 5
+"""Attempts of a sink with ``on.error = 'RETRY'`` to publish a payload, unless ``retry.limit`` sets it."""
 _LOGGED_EVERY = 720
 """Maximum number of attempts between two log lines while waiting: an hour."""
 _EVENT_ERRORS = (MappingFailedError, EventError)
@@ -35,13 +40,15 @@ Group = Callable[[Event], object]
 class OnError(Enum):
     """What to do with events that could not be published.
 
-    ``WAIT`` retries until they are published, whatever the sink raises; the sender waits meanwhile. Errors of the event
+    ``WAIT`` retries until they are published, whatever the sink raises; ``RETRY``, for sinks with a queue, at most
+    :data:`RETRIES` times, then it saves them in the error store, or logs and drops them. The sender waits meanwhile, or the queue of the sink fills. Errors of the event
     itself (:class:`~siddhi.errors.MappingFailedError`, :class:`~siddhi.errors.EventError`) are not retried: they go to the
     error handling of the stream, as errors of a mapper do.
     """
 
     LOG = "LOG"
     WAIT = "WAIT"
+    RETRY = "RETRY"
     STREAM = "STREAM"
     STORE = "STORE"
 
@@ -59,6 +66,16 @@ class SinkRuntime:
         retries: schedules reconnects.
         lock: the app's lock.
         group: events of a chunk with the same group are published together; None: all of them.
+        type_: name of the connector.
+        policy: the pauses between attempts.
+
+    Attributes:
+        fault: the stream's error handling.
+        number: its position among the sinks of the stream.
+        published: number of published payloads.
+        events: number of events given to the sink.
+        bytes: size of the published payloads that are texts or bytes.
+        failures: number of payloads that were not published, whatever ``on.error`` did with them.
     """
 
     def __init__(
@@ -73,26 +90,61 @@ class SinkRuntime:
         store: Callable[[Exception, Sequence[Event], object], bool],
         lock: AbstractContextManager[object],
         group: Group | None = None,
+        type_: str = "",
+        policy: RetryPolicy | None = None,
     ) -> None:
         self.sink = sink
-        self.published = 0
+        self.lock = lock
+        self.published = self.events = self.bytes = self.failures = 0
+        policy = policy or RetryPolicy()
+        self._attempts = policy.limit or RETRIES
+        # The limit is one of attempts to publish, if on.error counts those.
+        self._policy = replace(policy, limit=None)
+        self._waits = on_error in (OnError.WAIT, OnError.RETRY)
         self._mapper = mapper
+        self._type = type_
         self._label = label
         self._on_error = on_error
-        self._fault = fault
+        self.fault = fault
+        self.number = 0
         self._store = store
         self._retries = retries
         self._group = group
         self._one_payload = type(mapper).map_events is not SinkMapper.map_events
-        self._connection = Connection(sink, label, retries)
+        self._connection = Connection(sink, label, retries, policy=self._policy if self._waits else policy)
         self._stopping = threading.Event()
         self._repeats = Repeats()
-        self._submit = sink.attach(self._sent, self._not_sent, lock)
+        self._submit = sink.attach(self)
+        if on_error is OnError.RETRY and self._submit is None:
+            raise SiddhiAppCreationError(
+                f"sink '{type_}' does not support on.error = 'RETRY': it has no queue, so that retries would block the app",
+                code="E315",
+                hint="use 'WAIT', 'STREAM' or 'STORE'",
+            )
 
     @property
     def is_connected(self) -> bool:
         """Whether the sink is connected."""
         return self._connection.connected
+
+    def status(self, stream: str, number: int) -> ConnectorStatus:
+        """Return its counters and the state of its connection."""
+        sink, connection = self.sink, self._connection
+        return ConnectorStatus(
+            "sink",
+            stream,
+            number,
+            self._type,
+            connection.connected,
+            payloads=self.published,
+            events=self.events,
+            bytes=self.bytes,
+            failures=self.failures,
+            reconnects=connection.reconnects,
+            waiting=sink.waiting,
+            capacity=sink.capacity,
+            error=None if connection.failure is None else redacted(str(connection.failure)),
+        )
 
     def connect(self) -> None:
         """Connect; retry later if the sink can't be reached now.
@@ -105,11 +157,12 @@ class SinkRuntime:
     def release(self) -> None:
         """End waits: the app is being shut down."""
         self._stopping.set()
+        self.sink.release()
 
     def stop(self) -> None:
         """Publish what is queued, and disconnect for good."""
         self.release()
-        if self._connection.connected:
+        if self._connection.connected or self._waits:
             self.sink.flush()
         self._connection.stop()
         for line in self._repeats.summary():
@@ -117,6 +170,7 @@ class SinkRuntime:
 
     def receive(self, events: list[Event]) -> None:
         """Publish a chunk of the stream."""
+        self.events += len(events)
         if len(events) == 1:
             self._send(events, single=True)
         elif self._group is None:
@@ -140,7 +194,7 @@ class SinkRuntime:
             else:
                 self._mapper.map_events(events, listener)
         except Exception as error:  # noqa: BLE001 - handled by the error handling of the stream
-            self._fault(error, events)
+            self.fault(error, events)
 
     def publish(self, payload: object, events: Sequence[Event]) -> None:
         """Publish the payload of some events; handle failures by ``on.error``."""
@@ -166,15 +220,16 @@ class SinkRuntime:
                 self._mapper.map_event(events[0], _Payloads(self._publish_now, events))
             else:
                 self._mapper.map_events(events, _Payloads(self._publish_now, events))
-        except ConnectionUnavailableError:
-            self._reconnect()
+        except ConnectionUnavailableError as error:
+            self._reconnect(error)
             raise
 
     def _publish(self, payload: object, events: Sequence[Event]) -> None:
         if self._submit is None:
             self._publish_now(payload, events)
         else:
-            self._check_connected()
+            if not self._waits:
+                self._check_connected()
             self._submit(payload, events)
 
     def _check_connected(self) -> None:
@@ -187,7 +242,7 @@ class SinkRuntime:
             self.sink.publish(payload, DynamicOptions(events[0]))
         except ConnectionUnavailableError as error:
             self._publish_again(error, payload, events)
-        self.published += 1
+        self.sent(payload)
 
     def _publish_again(self, error: ConnectionUnavailableError, payload: object, events: Sequence[Event]) -> None:
         """Connect and publish once more; raise the error if an attempt to connect is in progress or scheduled."""
@@ -202,38 +257,76 @@ class SinkRuntime:
             connection.lost()
             raise
 
-    def _sent(self) -> None:
-        """Count a payload that was published later."""
-        self.published += 1
+    # --- called by a sink that publishes later
 
-    def _not_sent(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
-        """Handle a payload that could not be published later."""
-        try:
-            if not isinstance(error, ConnectionUnavailableError):
-                raise error
-            self._publish_again(error, payload, events)
-            self.published += 1
-        except Exception as other:  # noqa: BLE001 - on.error decides
-            self._failed(other, payload, events)
+    def sent(self, payload: object) -> None:
+        """Count a published payload."""
+        self.published += 1
+        self.bytes += size_of(payload)
+
+    def failed(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
+        """Handle a payload that could not be published, with the app's lock held."""
+        self._failed(error, payload, events)
+
+    def pause(self, error: Exception, failures: int) -> float | None:
+        """Return the seconds before the next attempt to publish a payload; None: :meth:`failed` is to be called."""
+        if isinstance(error, _EVENT_ERRORS):
+            return None
+        if failures == 1 and isinstance(error, ConnectionUnavailableError):
+            return 0.0
+        if not self._waits or (self._on_error is OnError.RETRY and failures > self._attempts):
+            return None
+        if failures & (failures - 1) == 0 or failures % _LOGGED_EVERY == 0:
+            note = "" if failures < 3 else f" (attempt {failures})"
+            logger.warning("%s: %s: %s; trying again%s", self._label, type(error).__name__, redacted(str(error)), note)
+        return self._policy.spread(self._pause_after(failures))
+
+    def begin_connecting(self) -> bool:
+        """Record that the connection is lost, and reserve the next attempt; False: one is in progress."""
+        self._connection.lost()
+        return self._connection.begin()
+
+    def end_connecting(self, error: BaseException | None) -> None:
+        """Record the end of an attempt to connect."""
+        if error is None:
+            self._connection.made()
+        else:
+            self._connection.failed(error)
+
+    # --- failures
+
+    def _pause_after(self, failures: int) -> float:
+        if self._on_error is OnError.WAIT and self._policy.is_default:
+            return WAIT_SECONDS
+        pause = self._policy.pause(failures)
+        assert pause is not None  # without limit
+        return pause
 
     def _failed(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
-        waits, why = self._on_error is OnError.WAIT, ""
-        if waits and not isinstance(error, _EVENT_ERRORS):
+        why = ""
+        if self._on_error is OnError.WAIT and self._submit is None and not isinstance(error, _EVENT_ERRORS):
             ended = self._wait(error, payload, events)
             if ended is None:
-                self.published += 1
+                self.sent(payload)
                 return
-            error, why = ended, "; the app was shut down while the sink waited"
-        elif isinstance(error, ConnectionUnavailableError):
-            self._reconnect()
-        if self._on_error is OnError.STREAM or (waits and isinstance(error, _EVENT_ERRORS)):
-            self._fault(error, events)
-        elif not (waits or self._on_error is OnError.STORE) or not self._store(error, events, payload):
+            error = ended
+        if self._waits and not isinstance(error, _EVENT_ERRORS) and self._stopping.is_set():
+            why = "; the app was shut down while the sink waited"
+        self.failures += 1
+        if isinstance(error, ConnectionUnavailableError) and not self._stopping.is_set():
+            self._reconnect(error)
+        if self._on_error is OnError.STREAM or (self._waits and isinstance(error, _EVENT_ERRORS)):
+            self.fault(error, events)
+        elif not (self._waits or self._on_error is OnError.STORE) or not self._store(error, events, payload):
             note = self._repeats.note(f"{self._label}: {type(error).__name__}, dropped")
             if note is not None:
-                logger.error("%s: %s%s; dropped: %r%s", self._label, error, why, payload, note)
+                logger.error("%s: %s%s; dropped: %s%s", self._label, redacted(str(error)), why, excerpt(payload), note)
 
-    def _reconnect(self) -> None:
+    def _reconnect(self, error: Exception) -> None:
+        if self._submit is not None:
+            # The sink has just tried; a further attempt now would block the app.
+            self._connection.connect_later(error)
+            return
         try:
             self._connection.connect_with_retry()
         except Exception:
@@ -245,20 +338,23 @@ class SinkRuntime:
         Return the error that ended the attempts: one of the event itself, or the last one before the app was shut down.
         """
         waited = Repeats(first=1, most=_LOGGED_EVERY)
+        failures = 0
         while True:
+            failures += 1
+            pause = self._pause_after(failures)
             note = waited.note("")
             if note is not None:
                 logger.warning(
-                    "%s: %s: %s; %s to publish, which blocks the app; retrying every %d s%s",
+                    "%s: %s: %s; %s to publish, which blocks the app; retrying in %g s%s",
                     self._label,
                     type(error).__name__,
-                    error,
+                    redacted(str(error)),
                     "still waiting" if note else "waiting",
-                    WAIT_SECONDS,
+                    pause,
                     note,
                     exc_info=None if isinstance(error, ConnectionUnavailableError) else error,
                 )
-            if self._retries.wait(WAIT_SECONDS, self._stopping):
+            if self._retries.wait(pause, self._stopping):
                 return error
             try:
                 if self._connection.begin():

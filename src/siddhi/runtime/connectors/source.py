@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from operator import attrgetter
 from typing import Protocol
 
 from siddhi._frozen import frozen
+from siddhi._redaction import excerpt, redacted
 from siddhi.errors import ConnectionUnavailableError, MappingFailedError, NotRunningError
 from siddhi.event import Event
 from siddhi.io.source import Source, SourceMapper
 from siddhi.repeats import Repeats
 from siddhi.runtime.connectors.connection import Connection
-from siddhi.runtime.connectors.retry import RetryScheduler
+from siddhi.runtime.connectors.retry import RetryPolicy, RetryScheduler
+from siddhi.runtime.connectors.status import ConnectorStatus, size_of
 
-__all__ = ["EventInput", "SourceRuntime", "TransportMapping"]
+__all__ = ["EventInput", "RowInput", "SourceRuntime", "TransportMapping"]
 
 logger = logging.getLogger("siddhi")
+
+_TIMESTAMP = attrgetter("timestamp")
+
+Fault = Callable[[Exception, Sequence[Event]], object]
+"""Error handling of a stream: ``fn(exception, events)``."""
 
 
 class EventInput(Protocol):
@@ -24,6 +33,13 @@ class EventInput(Protocol):
 
     def send(self, row: Event, /) -> None: ...
     def send_events(self, events: Sequence[Event], /) -> None: ...
+
+
+class RowInput(Protocol):
+    """Sends rows into the stream, with the app's time."""
+
+    def send(self, row: tuple[object, ...], /) -> None: ...
+    def send_rows(self, rows: list[tuple[object, ...]], /) -> None: ...
 
 
 @frozen
@@ -43,11 +59,28 @@ class SourceRuntime:
         mapper: the user's mapper, not yet initialised.
         label: for messages.
         input_: the stream's input handler.
+        rows: sends rows into the stream.
         now: the app's clock in ms.
         transport: attributes that get transport properties.
         retries: schedules reconnects.
         store: saves the error, a payload that could not be mapped, and its transport properties in the error store; returns
             whether it did.
+        type_: name of the connector.
+        policy: the pauses between attempts to connect.
+        fault: see the attribute.
+        lock: the app's lock.
+        width: number of attributes of the stream.
+
+    Attributes:
+        number: its position among the sources of the stream.
+        received: number of payloads.
+        events: number of events sent into the stream.
+        bytes: size of the payloads that are texts or bytes.
+        failures: number of payloads, or parts of them, that could not be mapped.
+        input: the stream's input handler.
+        now: the app's clock in ms.
+        positions: positions of the attributes that get transport properties.
+        fault: error handling of the stream, which gets payloads that can't be mapped; None: they are stored, or logged.
     """
 
     def __init__(
@@ -56,22 +89,34 @@ class SourceRuntime:
         mapper: SourceMapper,
         label: str,
         input_: EventInput,
+        rows: RowInput,
         now: Callable[[], int],
         transport: Sequence[TransportMapping],
         retries: RetryScheduler,
         store: Callable[[Exception, object, Sequence[object]], bool],
+        type_: str = "",
+        policy: RetryPolicy | None = None,
+        fault: Fault | None = None,
+        lock: AbstractContextManager[object] | None = None,
+        width: int = 0,
     ) -> None:
         self.source = source
+        self.number = 0
         self._store = store
-        self.received = 0
+        self.fault = fault
+        self._lock = lock
+        self._width = width
+        self.received = self.events = self.bytes = self.failures = 0
         self._mapper = mapper
+        self._type = type_
         self._label = label
-        self._input = input_
-        self._now = now
+        self.input = input_
+        self.rows = rows
+        self.now = now
         self._transport = tuple(transport)
-        self._positions = tuple(mapping.position for mapping in self._transport)
+        self.positions = tuple(mapping.position for mapping in self._transport)
         self._row: tuple[None, ...] | None = None
-        self._connection = Connection(source, label, retries, disconnects_first=True)
+        self._connection = Connection(source, label, retries, disconnects_first=True, policy=policy)
         self._repeats = Repeats()
         source.callback = self
 
@@ -83,6 +128,27 @@ class SourceRuntime:
     def is_connected(self) -> bool:
         """Whether the source is connected."""
         return self._connection.connected
+
+    def status(self, stream: str, number: int) -> ConnectorStatus:
+        """Return its counters and the state of its connection."""
+        source, connection = self.source, self._connection
+        return ConnectorStatus(
+            "source",
+            stream,
+            number,
+            self._type,
+            connection.connected,
+            source.is_paused,
+            self.received,
+            self.events,
+            self.bytes,
+            self.failures,
+            connection.reconnects,
+            source.waiting,
+            source.capacity,
+            source.lag,
+            None if connection.failure is None else redacted(str(connection.failure)),
+        )
 
     @property
     def transport_properties(self) -> tuple[str, ...]:
@@ -97,6 +163,14 @@ class SourceRuntime:
         """
         self._connection.connect_with_retry()
 
+    def drain(self) -> None:
+        """Deliver what was received, and receive no more."""
+        if self._connection.connected:
+            try:
+                self.source.drain()
+            except Exception:
+                logger.exception("%s: error while draining it", self._label)
+
     def stop(self) -> None:
         """Disconnect for good."""
         self._connection.stop()
@@ -105,43 +179,58 @@ class SourceRuntime:
 
     def on_error(self, error: ConnectionUnavailableError) -> None:
         """Reconnect: the source lost its connection."""
-        logger.error("%s: %s; reconnecting", self._label, error)
-        self._connection.reconnect()
+        self._connection.reconnect(error)
 
-    def on_event(self, payload: object, transport_properties: Sequence[object] | None = None) -> bool:
+    def on_event(
+        self, payload: object, transport_properties: Sequence[object] | None = None, timestamp: int | None = None
+    ) -> bool:
         """Map a payload and send its events; a part that can't be mapped is stored, or logged and dropped.
 
         Returns:
             Whether all of it was mapped, and its events were sent.
         """
         self.received += 1
+        self.bytes += len(payload) if type(payload) is bytes else size_of(payload)
         if payload is None:
             return True
-        given = tuple(transport_properties or ())
-        errors: list[Exception] = []
-
-        def failed(error: Exception, part: object) -> None:
-            errors.append(error)
-            self.failed(error, part, given)
-
+        given = () if transport_properties is None else tuple(transport_properties)
+        handler = _Filler(self, given, timestamp)
         try:
-            self.map(payload, given, failed)
-        except NotRunningError as error:
-            errors.append(error)
+            if given or self._row is not None or self._transport:
+                self._map(payload, given, handler)
+            else:
+                self._mapper.map(payload, handler)
+        except NotRunningError:
             note = self._repeats.note(f"{self._label}: payloads while the app is not running")
             if note is not None:
-                logger.error("%s: the app is not running; dropped: %r%s", self._label, payload, note)
+                logger.error("%s: the app is not running; dropped: %s%s", self._label, excerpt(payload), note)
+            return False
         except Exception as error:  # noqa: BLE001 - stored, or logged and dropped
-            failed(error, payload)
-        return not errors
+            handler.fail(error, payload)
+        return handler.error is None
 
     def failed(self, error: Exception, payload: object, given: tuple[object, ...]) -> None:
-        """Save a payload that can't be mapped in the error store, or log and drop it."""
+        """Handle a payload that can't be mapped by ``on.mapping.error``."""
+        self.failures += 1
+        if self.fault is not None:
+            failed = (
+                error
+                if isinstance(error, MappingFailedError)
+                else MappingFailedError(f"{type(error).__name__}: {error}")
+            )
+            failed.payload = payload
+            if failed is not error:
+                failed.__cause__ = error
+            with self._lock or nullcontext():
+                self.fault(failed, [Event(self.now(), (None,) * self._width)])
+            return
         kept = "stored" if self._store(error, payload, given) else "dropped"
         note = self._repeats.note(f"{self._label}: {type(error).__name__}, {kept}")
         if note is not None:
             cause = None if isinstance(error, MappingFailedError) else error
-            logger.error("%s: %s; %s: %r%s", self._label, error, kept, payload, note, exc_info=cause)
+            logger.error(
+                "%s: %s; %s: %s%s", self._label, redacted(str(error)), kept, excerpt(payload), note, exc_info=cause
+            )
 
     def replay(self, payload: object, given: tuple[object, ...]) -> None:
         """Map a payload again, and raise its errors.
@@ -149,23 +238,34 @@ class SourceRuntime:
         Raises:
             Exception: as :meth:`map`, or a part of the payload can't be mapped; its other parts are sent.
         """
-        errors: list[Exception] = []
-        self.map(payload, given, lambda error, _: errors.append(error))
-        if errors:
-            raise errors[0]
+        handler = _Filler(self, given, None, reports=False)
+        self._map(payload, given, handler)
+        if handler.error is not None:
+            raise handler.error
 
-    def map(self, payload: object, given: tuple[object, ...], failed: Callable[[Exception, object], None]) -> None:
+    def _map(self, payload: object, given: tuple[object, ...], handler: _Filler) -> None:
         """Map a payload with its transport properties, and send its events.
 
         Args:
             payload: the payload.
             given: values of the transport properties; empty: all are null.
-            failed: handles a part of the payload that can't be mapped.
+            handler: receives the events.
 
         Raises:
             NotRunningError: the app is not running.
             Exception: the payload can't be mapped, or its events do not match the stream.
         """
+        if self._transport:
+            handler.values = self._converted(given)
+        elif given:
+            raise ValueError(f"the source passed {len(given)} transport properties, expected 0")
+        if self._row is not None:
+            handler.send_row(self._row)
+        else:
+            self._mapper.map(payload, handler)
+
+    def _converted(self, given: tuple[object, ...]) -> list[object]:
+        """Return the values of the attributes that get transport properties."""
         if len(given) != len(self._transport):
             if given:
                 raise ValueError(
@@ -175,60 +275,80 @@ class SourceRuntime:
         if None in given and not self._mapper.allow_null_in_transport_properties:
             missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
             raise ValueError(f"missing transport properties: {', '.join(missing)}")
-        values = [mapping.convert(value) for mapping, value in zip(self._transport, given, strict=True)]
-        handler = _Filler(self._input, self._now, self._positions, values, failed)
-        if self._row is not None:
-            handler.send_row(self._row)
-        else:
-            self._mapper.map(payload, handler)
+        return [mapping.convert(value) for mapping, value in zip(self._transport, given, strict=True)]
 
 
 class _Filler:
-    """Receives the events of one payload: fills transport properties in, and sends the events into the stream."""
+    """Receives the events of one payload: fills transport properties in, and sends the events into the stream.
 
-    __slots__ = ("_input", "_now", "_positions", "_values", "fail")
+    Args:
+        runtime: the source.
+        given: the transport properties of the payload, for reports.
+        timestamp: of events without one; None: the app's time.
+        reports: whether the source stores or logs parts that can't be mapped.
+
+    Attributes:
+        values: values of the attributes that get transport properties.
+        error: the first error of a part; None: there is none.
+    """
+
+    __slots__ = ("_given", "_reports", "_runtime", "_timestamp", "error", "values")
 
     def __init__(
-        self,
-        input_: EventInput,
-        now: Callable[[], int],
-        positions: Sequence[int],
-        values: Sequence[object],
-        fail: Callable[[Exception, object], None],
+        self, runtime: SourceRuntime, given: tuple[object, ...], timestamp: int | None, *, reports: bool = True
     ) -> None:
-        self._input = input_
-        self._now = now
-        self._positions = positions
-        self._values = values
-        self.fail = fail
+        self._runtime = runtime
+        self._given = given
+        self._timestamp = timestamp
+        self._reports = reports
+        self.values: Sequence[object] = ()
+        self.error: Exception | None = None
+
+    def fail(self, error: Exception, part: object) -> None:
+        if self.error is None:
+            self.error = error
+        if self._reports:
+            self._runtime.failed(error, part, self._given)
 
     def send_event(self, event: Event) -> None:
-        self._input.send(self._filled(event))
+        self._runtime.input.send(self._filled(event))
+        self._runtime.events += 1
 
     def send_events(self, events: Sequence[Event]) -> None:
         if events:
-            self._input.send_events([self._filled(event) for event in events])
+            runtime = self._runtime
+            if runtime.positions or -1 in map(_TIMESTAMP, events):
+                events = [self._filled(event) for event in events]
+            runtime.input.send_events(events)
+            runtime.events += len(events)
 
     def send_row(self, row: tuple[object, ...]) -> None:
-        self._input.send(Event(self._now(), self._row(row)))
+        runtime, time = self._runtime, self._timestamp
+        filled = self._row(row) if runtime.positions else row
+        if time is None:
+            runtime.rows.send(filled)
+        else:
+            runtime.input.send(Event(time, filled))
+        runtime.events += 1
 
     def send_rows(self, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
-            now = self._now()
-            if self._positions:
-                rows = [self._row(row) for row in rows]
-            self._input.send_events([Event(now, row) for row in rows])
+            runtime, time = self._runtime, self._timestamp
+            filled = [self._row(row) for row in rows] if runtime.positions else rows
+            if time is None:
+                runtime.rows.send_rows(filled if isinstance(filled, list) else list(filled))
+            else:
+                runtime.input.send_events([Event(time, row) for row in filled])
+            runtime.events += len(rows)
 
     def _filled(self, event: Event) -> Event:
-        if event.timestamp != -1 and not self._positions:
-            return event
-        time = self._now() if event.timestamp == -1 else event.timestamp
+        time = event.timestamp
+        if time == -1:
+            time = self._runtime.now() if self._timestamp is None else self._timestamp
         return Event(time, self._row(event.data))
 
     def _row(self, row: Sequence[object]) -> tuple[object, ...]:
-        if not self._positions:
-            return tuple(row)
         data = list(row)
-        for position, value in zip(self._positions, self._values, strict=True):
+        for position, value in zip(self._runtime.positions, self.values, strict=True):
             data[position] = value
         return tuple(data)

@@ -352,6 +352,7 @@ class StoreRuntime:
             if not self.waits:
                 raise error
             pause = backoff.next()
+            assert pause is not None  # stores have no option retry.limit
             logger.warning("%s: %s; the app waits for the store; retrying in %d s", self._label, error, pause)
             if self._retries.wait(pause, self._stopping):
                 self._gave_up = True

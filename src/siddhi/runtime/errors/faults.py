@@ -120,7 +120,7 @@ class FaultHandling:
                 name=stream,
                 occurrence=occurrence,
                 # Copies: the engine's events would keep its records alive.
-                events=tuple(Event(event.timestamp, event.data, event.is_expired) for event in events),
+                events=tuple(Event(event.timestamp, event.data, event.is_expired, event.end) for event in events),
                 cause=f"{type(error).__name__}: {error}",
                 stack_trace="".join(traceback.format_exception(error)),
                 payload=payload,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from siddhi._core.record.user_event import Event
 from siddhi._core.stream.input import InputHandler
 from siddhi._core.stream.junction import StreamJunction
-from siddhi.errors import NotRunningError
+from siddhi.errors import CtiViolation, InvalidTemporalEvent, NotRunningError
 from siddhi.persistence.error_store import ErrorEntry, ErrorOccurrence, UnkeptValue
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["replay_entry"]
 
 _SINGLE = struct.Struct("f")
+_REFUSALS = (CtiViolation.__name__, InvalidTemporalEvent.__name__)
+"""Errors of items that a temporal stream has refused."""
 
 
 def replay_entry(assembly: Assembly, entry: ErrorEntry, payload: object) -> None:
@@ -50,6 +52,15 @@ def _of_stream(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callab
         raise ValueError(f"entry {entry.id} can't be replayed: app '{context.name}' has no stream '{entry.name}' of it")
     _refuse_payload(entry, payload)
     events = _events(entry)
+    temporal = assembly.temporal
+    if temporal is not None and entry.name in temporal.ingresses and entry.cause.partition(":")[0] in _REFUSALS:
+        # The stream has refused them, so that they reached no query.
+        def insert() -> None:
+            with context.lock:
+                for event in events:
+                    temporal.replay(entry.name, event)
+
+        return insert
     # Bypass the buffer of an @async stream: errors of its workers could not reach the caller.
     handler = InputHandler(context, junction)
 

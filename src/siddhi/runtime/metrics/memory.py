@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from siddhi._core.snapshot.format import SnapshotWriter
 
 if TYPE_CHECKING:
-    from siddhi._core.runtime.operator import Processor
     from siddhi.runtime.assembly.app import Assembly
+    from siddhi.runtime.state.snapshot import Stateful
 
 __all__ = ["StateSizes"]
 
@@ -59,7 +59,7 @@ class StateSizes:
         return {owner: size for owner, size in sizes.items() if owner not in unknown}
 
 
-def _size(step: Processor) -> int | None:
+def _size(step: Stateful) -> int | None:
     """Return the bytes of a step's state, or None if it can't be serialized."""
     writer = SnapshotWriter()
     try:

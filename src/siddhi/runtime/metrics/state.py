@@ -38,14 +38,16 @@ class StateStatistics:
 def state_statistics(assembly: Assembly) -> Iterator[tuple[tuple[str, str, str], StateStatistics]]:
     """Yield the sizes of the state of an app by kind, name and counted item; the caller holds the app's lock.
 
-    Kinds and items: "Partitions" have keys, in-memory "Tables" have rows, and "Queries" have keys (groups, over all
-    partition keys), partialMatches and, if limited, values.
+    Kinds and items: "Partitions" have keys, in-memory "Tables" have rows, "Aggregations" have keys (groups in buckets: the
+    rows in memory), and "Queries" have keys (groups, over all partition keys), partialMatches and, if limited, values.
     """
     for name, partition in assembly.partitions.items():
         counts = _limited(len(partition.keys), partition.limit, partition.keys.purged)
         yield ("Partitions", name, "keys"), counts
     for id_, table in assembly.tables.in_memory().items():
         yield ("Tables", id_, "rows"), _limited(len(table), table.limit)
+    for id_, aggregation in assembly.aggregations.items():
+        yield ("Aggregations", id_, "keys"), _limited(aggregation.core.held, aggregation.core.limit)
     for path, query in assembly.built_queries().items():
         pattern = query.stateful.get("pattern")
         if isinstance(pattern, Pattern):
@@ -55,13 +57,16 @@ def state_statistics(assembly: Assembly) -> Iterator[tuple[tuple[str, str, str],
             if key_limiter.values.most >= 0:
                 yield ("Queries", path, "values"), _limited(key_limiter.most_values, key_limiter.values)
             if key_limiter.keys.most >= 0 or key_limiter.keys.ttl:
-                yield ("Queries", path, "keys"), _limited(key_limiter.held, key_limiter.keys, key_limiter.keys.purged)
+                yield (
+                    ("Queries", path, "keys"),
+                    _limited(key_limiter.live_keys, key_limiter.keys, key_limiter.keys.purged),
+                )
                 continue
         if isinstance(selector, Selector) and selector.groups is not None:
             yield ("Queries", path, "keys"), StateStatistics(len(selector.groups))
 
 
-def _limited(held: int, limit: KeyLimit | None, purged: int = 0) -> StateStatistics:
+def _limited(count: int, limit: KeyLimit | None, purged: int = 0) -> StateStatistics:
     if limit is None:
-        return StateStatistics(held, purged=purged)
-    return StateStatistics(held, limit.most if limit.most >= 0 else None, limit.refused, limit.dropped, purged)
+        return StateStatistics(count, purged=purged)
+    return StateStatistics(count, limit.most if limit.most >= 0 else None, limit.refused, limit.dropped, purged)

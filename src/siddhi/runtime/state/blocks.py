@@ -1,9 +1,9 @@
-"""A snapshot in pieces for stores of many small values; most pieces recur in the next snapshot.
+"""A snapshot in blocks for stores of many small values; most blocks recur in the next snapshot.
 
-A large snapshot is cut at boundaries chosen by its content, and the name of each piece is a hash of its bytes; piece
-``b""`` lists the names in order. A small snapshot is one piece: storing it again costs less than many pieces.
+A large snapshot is cut at boundaries chosen by its content, and the name of each block is a hash of its bytes; block
+``b""`` lists the names in order. A small snapshot is one block: storing it again costs less than many blocks.
 
-    magic · version · CRC-32 of the remainder · n pieces · their names or, if n is 0, the snapshot
+    magic · version · CRC-32 of the remainder · n blocks · their names or, if n is 0, the snapshot
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import blake2b
 from siddhi._core.snapshot.blocks import cuts
 from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError
 
-__all__ = ["SnapshotPieces", "join_pieces"]
+__all__ = ["SnapshotBlocks", "join_blocks"]
 
 SMALL = 256 * 1024
 """Bytes below which a snapshot is not cut."""
@@ -28,74 +28,74 @@ _COUNT = struct.Struct("<I")
 _NAME = 16
 
 
-class SnapshotPieces:
-    """Cuts the snapshots of one app into pieces, and remembers the pieces of the last one."""
+class SnapshotBlocks:
+    """Cuts the snapshots of one app into blocks, and remembers the blocks of the last one."""
 
     def __init__(self) -> None:
         self._known: set[bytes] = set()
 
     def cut(self, snapshot: bytes, *, dirty_only: bool) -> dict[bytes, bytes | None]:
-        """Return the pieces of a snapshot by name.
+        """Return the blocks of a snapshot by name.
 
-        With ``dirty_only`` return the pieces that are new since the last snapshot or restore, and None for the names of
+        With ``dirty_only`` return the blocks that are new since the last snapshot or restore, and None for the names of
         those that are no longer needed.
         """
-        pieces: dict[bytes, bytes] = {}
+        blocks: dict[bytes, bytes] = {}
         names = []
         if len(snapshot) >= SMALL:
             start = 0
             for end in cuts(snapshot):
-                piece = snapshot[start:end]
-                name = blake2b(piece, digest_size=_NAME).digest()
-                pieces[name] = piece
+                block = snapshot[start:end]
+                name = blake2b(block, digest_size=_NAME).digest()
+                blocks[name] = block
                 names.append(name)
                 start = end
         body = _COUNT.pack(len(names)) + (b"".join(names) if names else snapshot)
         found: dict[bytes, bytes | None] = {b"": _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(body)) + body}
         if dirty_only:
-            found |= {name: piece for name, piece in pieces.items() if name not in self._known}
-            found |= dict.fromkeys(self._known - pieces.keys())
+            found |= {name: block for name, block in blocks.items() if name not in self._known}
+            found |= dict.fromkeys(self._known - blocks.keys())
         else:
-            found |= pieces
-        self._known = set(pieces)
+            found |= blocks
+        self._known = set(blocks)
         return found
 
-    def set_baseline(self, pieces: Mapping[bytes, bytes]) -> None:
-        """Compare the next snapshot with these pieces, from which the state was restored."""
-        self._known = {name for name in pieces if name}
+    def set_baseline(self, blocks: Mapping[bytes, bytes]) -> None:
+        """Compare the next snapshot with these blocks, from which the state was restored."""
+        self._known = {name for name in blocks if name}
 
 
-def join_pieces(pieces: Mapping[bytes, bytes]) -> bytes:
-    """Join the pieces of a snapshot; additional pieces are ignored.
+def join_blocks(blocks: Mapping[bytes, bytes]) -> bytes:
+    """Join the blocks of a snapshot; additional blocks are ignored.
 
     Raises:
-        DamagedSnapshotError: a piece is missing or damaged; the message names it.
-        CannotRestoreStateError: the pieces are of an unknown version.
+        DamagedSnapshotError: a block is missing or damaged; the message names it.
+        CannotRestoreStateError: the blocks are of an unknown version.
     """
-    if b"" not in pieces:
-        raise DamagedSnapshotError("the first piece of the snapshot, b'', is missing")
-    head = pieces[b""]
+    if b"" not in blocks:
+        raise DamagedSnapshotError("the first block of the snapshot, b'', is missing")
+    head = blocks[b""]
     if len(head) < _HEADER.size + _COUNT.size or head[: len(_MAGIC)] != _MAGIC:
-        raise DamagedSnapshotError("the first piece of the snapshot, b'', is damaged: it has no valid header")
+        raise DamagedSnapshotError("the first block of the snapshot, b'', is damaged: it has no valid header")
     _, version, checksum = _HEADER.unpack_from(head)
     if version != _VERSION:
         raise CannotRestoreStateError(
-            f"the pieces of a snapshot have format version {version}, this engine reads version {_VERSION}"
+            f"the blocks of a snapshot have format version {version}, this engine reads version {_VERSION}"
         )
     body = head[_HEADER.size :]
     if zlib.crc32(body) != checksum:
         raise DamagedSnapshotError(
-            "the first piece of the snapshot, b'', is damaged: its checksum does not match its content"
+            "the first block of the snapshot, b'', is damaged: its checksum does not match its content"
         )
     (count,) = _COUNT.unpack_from(body)
     if not count:
         return body[_COUNT.size :]
     if len(body) != _COUNT.size + count * _NAME:
-        raise DamagedSnapshotError("the first piece of the snapshot, b'', is damaged: its number of names is wrong")
+        raise DamagedSnapshotError("the first block of the snapshot, b'', is damaged: its number of names is wrong")
     names = [body[start : start + _NAME] for start in range(_COUNT.size, len(body), _NAME)]
     for name in names:
-        if name not in pieces:
-            raise DamagedSnapshotError(f"piece {name.hex()} of the snapshot is missing")
-        if blake2b(pieces[name], digest_size=_NAME).digest() != name:
-            raise DamagedSnapshotError(f"piece {name.hex()} of the snapshot is damaged")
-    return b"".join([pieces[name] for name in names])
+        if name not in blocks:
+            raise DamagedSnapshotError(f"block {name.hex()} of the snapshot is missing")
+        if blake2b(blocks[name], digest_size=_NAME).digest() != name:
+            raise DamagedSnapshotError(f"block {name.hex()} of the snapshot is damaged")
+    return b"".join([blocks[name] for name in names])

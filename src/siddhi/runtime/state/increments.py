@@ -1,12 +1,12 @@
-"""Incremental snapshots: the pieces that no earlier revision contains, and the locations of the other pieces.
+"""Incremental snapshots: the blocks that no earlier revision contains, and the locations of the other blocks.
 
-A snapshot is cut into pieces at boundaries chosen by its content, so that a piece is recognized although events before it
-have expired. A revision is the whole snapshot (a base), or a list of locations with the new pieces (an increment):
+A snapshot is cut into blocks at boundaries chosen by its content, so that a block is recognized although events before it
+have expired. A revision is the whole snapshot (a base), or a list of locations with the new blocks (an increment):
 
-    magic · version · CRC-32 of the remainder · n revisions · n locations · bytes of the names · names · locations · new pieces
+    magic · version · CRC-32 of the remainder · n revisions · n locations · bytes of the names · names · locations · new blocks
 
 A location is the number of a revision (0: this one), an offset into its bytes and a length. Offsets refer to bases and new
-pieces only, so that a state is assembled in one step, whatever the number of increments.
+blocks only, so that a state is assembled in one step, whatever the number of increments.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOCATION = struct.Struct("<IQQ")  # revision, offset, length
 
 
 class Increments:
-    """The pieces of one app in the store since its last base."""
+    """The blocks of one app in the store since its last base."""
 
     def __init__(self) -> None:
         self._revisions: list[str] = []
@@ -59,12 +59,12 @@ class Increments:
         view = memoryview(snapshot)
         start = 0
         for end in ends:
-            piece = view[start:end]
-            digest = blake2b(piece, digest_size=16).digest()
+            block = view[start:end]
+            digest = blake2b(block, digest_size=16).digest()
             location = self._locations.get(digest) or added.get(digest)
             if location is None:
                 location = added[digest] = (number, n_new, end - start)
-                new.append(piece)
+                new.append(block)
                 n_new += end - start
             last = found[-1] if found else (-1, 0, 0)
             if last[0] == location[0] and last[1] + last[2] == location[1]:
@@ -121,7 +121,7 @@ def assemble(saved: bytes, load: Callable[[str], bytes]) -> bytes:
         return saved
     revisions, locations, own = _decode(saved)
     sources: dict[int, memoryview] = {0: own}
-    pieces = []
+    blocks = []
     for number, offset, length in locations:
         if number > len(revisions):
             raise DamagedSnapshotError("the increment is damaged: it refers to a revision that it does not list")
@@ -133,8 +133,8 @@ def assemble(saved: bytes, load: Callable[[str], bytes]) -> bytes:
                 "the increment is damaged: it refers to bytes beyond the end of "
                 + (f"revision '{revisions[number - 1]}'" if number else "the increment itself")
             )
-        pieces.append(source[offset : offset + length])
-    return b"".join(pieces)
+        blocks.append(source[offset : offset + length])
+    return b"".join(blocks)
 
 
 def _source(revision: str, load: Callable[[str], bytes]) -> memoryview:
@@ -150,7 +150,7 @@ def _source(revision: str, load: Callable[[str], bytes]) -> memoryview:
 
 
 def _decode(saved: bytes) -> tuple[list[str], list[tuple[int, int, int]], memoryview]:
-    """Return the revisions that an increment needs, its locations, and its own pieces."""
+    """Return the revisions that an increment needs, its locations, and its own blocks."""
     if len(saved) < _HEADER.size + _COUNTS.size:
         raise DamagedSnapshotError(f"the increment is truncated: it ends after {len(saved)} bytes")
     _, version, checksum = _HEADER.unpack_from(saved)

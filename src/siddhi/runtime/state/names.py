@@ -28,7 +28,7 @@ def refuse_names(app: SiddhiApp, name: str, states: PersistenceStore | None, err
     """
     span = next((one.span for one in app.annotations if one.name.lower() == "name"), None)
     if states is not None and (why := states.refuses(name)):
-        raise _refusal(f"the persistence store can't save the state of app {name!a:.40}: {why}", span)
+        raise _creation_error(f"the persistence store can't save the state of app {name!a:.40}: {why}", span)
     if errors is None:
         return
     for what, key, where in (
@@ -36,10 +36,10 @@ def refuse_names(app: SiddhiApp, name: str, states: PersistenceStore | None, err
         *(("definition", definition.id, definition.span) for definition in app.definitions),
     ):
         if why := errors.refuses(key):
-            raise _refusal(f"the error store can't save events of {what} {key!a:.40}: {why}", where)
+            raise _creation_error(f"the error store can't save events of {what} {key!a:.40}: {why}", where)
 
 
-def _refusal(message: str, span: Span | None) -> SiddhiAppCreationError:
+def _creation_error(message: str, span: Span | None) -> SiddhiAppCreationError:
     return SiddhiAppCreationError(
         message, code="E315", span=span, hint="use a shorter name of plain letters and digits"
     )

@@ -16,6 +16,7 @@ from siddhi.errors import (
 )
 from siddhi.persistence.revision import stamp_of
 from siddhi.runtime.state.increments import Increments, assemble
+from siddhi.runtime.state.snapshot import check_form
 
 if TYPE_CHECKING:
     from siddhi.persistence import PersistenceStore
@@ -31,9 +32,9 @@ class Persistence:
     Args:
         app: name of the app.
         take: takes a snapshot, and calls its argument while the app is stopped.
-        restore: restores a snapshot.
+        restore: restores a snapshot, without the elements of these names.
         store: returns the persistence store and whether it is incremental; None: there is no store.
-        checkpoint: called while the app is stopped for a snapshot; returns the function to call once that is saved.
+        checkpoint: called while the app is stopped for a snapshot; returns the function to call with whether that was saved.
         named: whether the app has a name of its own, which it will have next time, too.
     """
 
@@ -41,9 +42,9 @@ class Persistence:
         self,
         app: str,
         take: Callable[[Callable[[], None]], bytes],
-        restore: Callable[[bytes], None],
+        restore: Callable[[bytes, tuple[str, ...]], None],
         store: Callable[[], tuple[PersistenceStore, bool] | None],
-        checkpoint: Callable[[], Callable[[], None]],
+        checkpoint: Callable[[], Callable[[bool], None]],
         *,
         named: bool = True,
     ) -> None:
@@ -59,7 +60,10 @@ class Persistence:
         self._increments_in: PersistenceStore | None = None
 
     def persist(self) -> str:
-        """Save the state and return its revision. The store reads it back before it deletes older revisions.
+        """Save the state and return its revision.
+
+        Older revisions are deleted by the store, and only after the state has been found restorable in form, and has been
+        read back as it was written.
 
         Raises:
             NoPersistenceStoreError: there is no store.
@@ -81,27 +85,34 @@ class Persistence:
                 f"the state of app '{self._app}' was not saved: no revision can be newer than '{last}'; delete that revision"
             )
         stamp = -1
-        saved: Callable[[], None]
+        notifies: list[Callable[[bool], None]] = []
 
         def while_stopped() -> None:
             # The names of revisions must sort as their states do by time: two in one
             # millisecond need different names, and a later one must sort after an earlier one.
-            nonlocal stamp, saved
+            nonlocal stamp
             stamp = self._last_stamp = max(time.time_ns() // 1_000_000, known + 1, self._last_stamp + 1)
-            saved = self._checkpoint()
+            notifies.append(self._checkpoint())
 
-        snapshot = self._take(while_stopped)
-        revision = f"{stamp}__{self._app}"
-        with self._saving:
-            if incremental:
-                self._save_increment(store, revision, snapshot)
-            else:
-                self._increments = None
-                store.save(self._app, revision, snapshot)
-        saved()
+        try:
+            snapshot = self._take(while_stopped)
+            self._require_form(snapshot)
+            revision = f"{stamp}__{self._app}"
+            with self._saving:
+                if incremental:
+                    self._save_increment(store, revision, snapshot)
+                else:
+                    self._increments = None
+                    store.save(self._app, revision, snapshot)
+        except BaseException:
+            for notify in notifies:
+                notify(False)
+            raise
+        for notify in notifies:
+            notify(True)
         return revision
 
-    def restore_revision(self, revision: str) -> None:
+    def restore_revision(self, revision: str, reset: tuple[str, ...] = ()) -> None:
         """Restore a saved state.
 
         Raises:
@@ -110,9 +121,9 @@ class Persistence:
             DamagedSnapshotError: the revision is truncated or damaged.
             CannotRestoreStateError: there is no such revision, or it does not match the app.
         """
-        self._restore_from(self._store()[0], revision)
+        self._restore_from(self._store()[0], revision, reset)
 
-    def restore_last_revision(self) -> str | None:
+    def restore_last_revision(self, reset: tuple[str, ...] = ()) -> str | None:
         """Restore the newest revision that can be read and return it; return None if there is none.
 
         Raises:
@@ -125,7 +136,7 @@ class Persistence:
         damage: DamagedSnapshotError | None = None
         for revision in reversed(store.revisions(self._app)):
             try:
-                self._restore_from(store, revision, listed=True)
+                self._restore_from(store, revision, reset, listed=True)
             except DamagedSnapshotError as error:
                 logger.warning("app '%s': revision '%s' is skipped: %s", self._app, revision, error)
                 damage = damage or error
@@ -148,7 +159,9 @@ class Persistence:
             self._increments = None
             store.clear_all_revisions(self._app)
 
-    def _restore_from(self, store: PersistenceStore, revision: str, *, listed: bool = False) -> None:
+    def _restore_from(
+        self, store: PersistenceStore, revision: str, reset: tuple[str, ...], *, listed: bool = False
+    ) -> None:
         """Restore a revision. ``listed``: the store lists it, so if it can't be loaded, it is lost."""
 
         def load(name: str) -> bytes:
@@ -161,9 +174,22 @@ class Persistence:
                     raise
                 raise DamagedSnapshotError(f"the content of revision '{name}' is lost") from error
 
-        self._restore(assemble(load(revision), load))
+        self._restore(assemble(load(revision), load), reset)
         with self._saving:
             self._increments = None  # the next state has little in common with the last one saved
+
+    def _require_form(self, snapshot: bytes) -> None:
+        """Check that a snapshot can be restored in form, before it replaces others.
+
+        Raises:
+            CannotSaveStateError: it can't.
+        """
+        try:
+            check_form(snapshot)
+        except ValueError as error:
+            raise CannotSaveStateError(
+                f"the state of app '{self._app}' was not saved, as it could not be restored: {error}"
+            ) from error
 
     def _save_increment(self, store: PersistenceStore, revision: str, snapshot: bytes) -> None:
         increments = self._increments
@@ -176,8 +202,8 @@ class Persistence:
             or store.last_revision(self._app) != increments.last
         ):
             increments, self._increments_in = Increments(), store
-        piece, base = increments.reduce(snapshot, revision)
-        store.save(self._app, revision, piece, base=base)
+        content, base = increments.reduce(snapshot, revision)
+        store.save(self._app, revision, content, base=base)
         self._increments = increments
 
     def _store(self) -> tuple[PersistenceStore, bool]:

@@ -13,7 +13,10 @@ from siddhi._core.runtime.context import AppContext
 from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter, TornSnapshotError, seal, unseal
 from siddhi.errors import CannotRestoreStateError, CannotSaveStateError, DamagedSnapshotError
 
-__all__ = ["Element", "SnapshotService", "Stateful"]
+__all__ = ["Element", "SnapshotService", "Stateful", "check_form", "difference"]
+
+_States = dict[str, tuple[str, SnapshotReader]]
+"""Definition and state of each element of a snapshot, by name."""
 
 logger = logging.getLogger("siddhi")
 
@@ -24,6 +27,7 @@ _PROCESSING = "it was requested from within a callback or function of the app, w
 _RESTORE_LATER = "restore after the send has returned"
 _SAVE_LATER = "save after the send has returned, from another thread, or with manager.persist_every(...)"
 _TOO_LATE = f"later than the maximum of {_LATEST} ms in a snapshot: timestamps are milliseconds since 1970"
+_CHANGED = "its definition has changed"
 _NAME_QUERIES = " (name queries with @info(name = '...'))"
 
 
@@ -71,8 +75,8 @@ class SnapshotService:
 
         Raises:
             CannotSaveStateError: the caller is processing an event of the app, which some elements have seen and others
-                have not; or the state can't be serialized, or an extension fails, or the clock is beyond the range of
-                :meth:`restore`.
+                have not; or the state can't be serialized, or an extension fails, or :meth:`restore` would refuse the state,
+                such as a time out of range.
         """
         lock = self._context.lock
         if lock.is_mine:
@@ -113,25 +117,76 @@ class SnapshotService:
                 processing an event of the app.
         """
         if self._context.lock.is_mine:
-            raise self._refusal(f"{_PROCESSING}; {_RESTORE_LATER}")
+            raise self._restore_error(f"{_PROCESSING}; {_RESTORE_LATER}")
         try:
             payload = unseal(data)
         except TornSnapshotError as error:
-            raise self._refusal(error, DamagedSnapshotError) from error
+            raise self._restore_error(error, DamagedSnapshotError) from error
         except ValueError as error:
-            raise self._refusal(error) from error
+            raise self._restore_error(error) from error
         with self._context.lock:
             if self._context.lock.is_borrowed:
-                raise self._refusal(f"{_PROCESSING}; {_RESTORE_LATER}")
+                raise self._restore_error(f"{_PROCESSING}; {_RESTORE_LATER}")
             try:
                 before = unseal(self._take(lambda: None))
             except CannotSaveStateError as error:
-                raise self._refusal(f"its current state can't be saved for a rollback: {error}") from error
+                raise self._restore_error(f"its current state can't be saved for a rollback: {error}") from error
             try:
                 self._load(payload, before)
             except Exception as error:
                 left = self._roll_back(before)
-                raise self._refusal(f"{error}{left}") from error
+                raise self._restore_error(f"{error}{left}") from error
+
+    @property
+    def elements(self) -> Mapping[str, Element]:
+        """The elements with state, by name."""
+        return self._elements
+
+    def read(self, data: bytes) -> tuple[int | None, _States]:
+        """Return the clock of a snapshot, and definition and state of each of its elements by its name in the snapshot.
+
+        Raises:
+            DamagedSnapshotError: the bytes are not those of a snapshot as it was taken.
+            CannotRestoreStateError: the snapshot is of an unknown version.
+        """
+        try:
+            return _parts(unseal(data))
+        except TornSnapshotError as error:
+            raise self._restore_error(error, DamagedSnapshotError) from error
+        except ValueError as error:
+            raise self._restore_error(error) from error
+
+    def save_element(self, name: str) -> bytes:
+        """Return the state of one element; the caller holds the app's lock.
+
+        Raises:
+            CannotSaveStateError: the state can't be serialized.
+        """
+        writer = SnapshotWriter()
+        begun = writer.begin()
+        self._save(name, self._elements[name], writer)
+        writer.end(begun)
+        return writer.getvalue()
+
+    def load_elements(self, states: Mapping[str, SnapshotReader], *, renew: bool = True) -> None:
+        """Load the states of some elements.
+
+        Args:
+            states: by element.
+            renew: the operators are new: reset what was not in use with the states.
+
+        Raises:
+            Exception: a state does not fit its element.
+        """
+        for name, element in self._elements.items():
+            if name in states:
+                _load(name, element, states[name])
+            elif renew and element.reset is not None:
+                element.reset()
+
+    def include(self, name: str, element: Element) -> None:
+        """Add an element; the caller holds the app's lock."""
+        self._elements[name] = element
 
     def leave_out(self, name: str) -> None:
         """Exclude an element from snapshots; restoring does not change it."""
@@ -157,14 +212,19 @@ class SnapshotService:
 
     def _load(self, payload: bytes, before: bytes) -> None:
         clock, parts = _parts(payload)
+        parts = self._by_present_name(parts)
         known = [name for name in parts if name in self._elements]
         if parts and not known:
             raise ValueError(
                 f"the snapshot belongs to another app: it contains state of {_listed(parts)}{_hint(parts, parts)}"
             )
-        changed = [_difference(name, parts[name][0], self._elements[name].definition) for name in known]
-        if any(changed):
-            raise ValueError("\n".join(filter(None, changed)))
+        changed = [
+            f"the definition of {name} has changed since the snapshot was taken{said.removeprefix(_CHANGED)}"
+            for name in known
+            if (said := difference(name, parts[name][0], self._elements[name].definition)) is not None
+        ]
+        if changed:
+            raise ValueError("\n".join(changed))
         removed = [
             name for name, (definition, _) in parts.items() if name not in self._elements and definition != "@limit"
         ]
@@ -182,6 +242,16 @@ class SnapshotService:
                 element.reset()
             else:
                 _load(name, element, (parts[name] if name in parts else kept[name])[1])
+
+    def _by_present_name(self, parts: _States) -> _States:
+        """Return the states of a snapshot by the present names of their elements: queries without a name have others."""
+        from siddhi.runtime.state.identity import matched  # loaded with the first restore
+
+        before = {name: definition for name, (definition, _) in parts.items()}
+        names = matched(before, {name: element.definition for name, element in self._elements.items()})
+        taken = set(names.values())
+        # A former element is not one of the app that happens to have its name.
+        return {names.get(name, f"former {name}" if name in taken else name): part for name, part in parts.items()}
 
     def _roll_back(self, before: bytes) -> str:
         """Roll back to the previous state; return a text with the elements (of extensions) that failed to load it."""
@@ -214,7 +284,7 @@ class SnapshotService:
     def _not_taken(self, why: str) -> CannotSaveStateError:
         return CannotSaveStateError(f"the state of app '{self._context.name}' was not saved: {why}")
 
-    def _refusal(
+    def _restore_error(
         self, why: object, kind: type[CannotRestoreStateError] = CannotRestoreStateError
     ) -> CannotRestoreStateError:
         return kind(f"the state of app '{self._context.name}' was not restored: {why}")
@@ -229,7 +299,16 @@ def _load(name: str, element: Element, part: SnapshotReader) -> None:
         raise ValueError(f"the snapshot has state of {name} that the app does not expect")
 
 
-def _parts(payload: bytes) -> tuple[int | None, dict[str, tuple[str, SnapshotReader]]]:
+def check_form(data: bytes) -> None:
+    """Check that the bytes are a whole snapshot of this format version, with a state under each of its elements' names.
+
+    Raises:
+        ValueError: they are not.
+    """
+    _parts(unseal(data))
+
+
+def _parts(payload: bytes) -> tuple[int | None, _States]:
     """Return the clock, and by element its definition and its state."""
     reader = SnapshotReader(payload)
     clock = reader.get()
@@ -253,27 +332,27 @@ def _is_clock(clock: object) -> bool:
     return clock is None or (type(clock) is int and -_LATEST <= clock <= _LATEST)
 
 
-def _difference(name: str, before: str, now: str) -> str | None:
-    """Return a message if the definition of an element differs from that in the snapshot, else None."""
+def difference(name: str, before: str, now: str) -> str | None:
+    """Return the lines in which two definitions of an element differ; None: they are equal."""
     if before == now:
         return None
+    from siddhi.runtime.state.identity import is_unnamed  # loaded with the first difference
+
     lines = [
         line
         for line in difflib.unified_diff(before.splitlines(), now.splitlines(), n=0, lineterm="")
         if not line.startswith(("---", "+++", "@@"))
     ]
     shown = "\n".join(f"  {line}" for line in lines[:8])
-    hint = _NAME_QUERIES if _is_unnamed(name, now) else ""
-    return f"the definition of {name} has changed since the snapshot was taken{hint}:\n{shown}"
-
-
-def _is_unnamed(name: str, definition: str) -> bool:
-    return name.startswith("query") and "@info" not in definition
+    hint = _NAME_QUERIES if is_unnamed(name, now) else ""
+    return f"{_CHANGED}{hint}:\n{shown}"
 
 
 def _hint(parts: Mapping[str, tuple[str, SnapshotReader]], names: Iterable[str]) -> str:
-    """Return a hint if queries are missing that are identified only by their position."""
-    return _NAME_QUERIES if any(_is_unnamed(name, parts[name][0]) for name in names) else ""
+    """Return a hint if queries are missing that are identified only by their text."""
+    from siddhi.runtime.state.identity import is_unnamed  # loaded with the first difference
+
+    return _NAME_QUERIES if any(is_unnamed(name, parts[name][0]) for name in names) else ""
 
 
 def _listed(names: Mapping[str, object] | list[str]) -> str:

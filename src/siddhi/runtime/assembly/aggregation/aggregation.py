@@ -34,6 +34,7 @@ from siddhi.query_api.expression import CompareOperator
 from siddhi.runtime.assembly.aggregation.store import BucketStore
 from siddhi.runtime.assembly.chain import Chain, add_handlers, leading_filters, read_mask
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.limits import key_limit
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.types import layout_of
@@ -150,6 +151,11 @@ class BuiltAggregation:
                 self.stateful[f"processor {number}"] = step
         self.core = self._build(record_layout)
         chain.add(self.core)
+        if plan.limit is not None:
+            where, limit = f"aggregation '{plan.id}'", plan.limit
+            self.core.set_limit(
+                key_limit(site.context.name, where, "groups in buckets", "aggregation.keys", limit, limit.keys, None)
+            )
         if aggregators:
             self.stateful["filters"] = AggregatorStates(site.context, aggregators)
             self.stateful["filters"].make_state(0)
@@ -160,6 +166,8 @@ class BuiltAggregation:
             site.starting.append(purge)
         reads = read_mask(plan.input)
         self.entry = QueryEntry(site.context, conditions, copier, chain.first or self.core, self.source, reads)
+        if plan.limit is not None:
+            self.entry.set_refusals(self.core.refusals)
 
     def _build(self, record_layout: RecordLayout) -> Aggregation:
         plan = self.plan

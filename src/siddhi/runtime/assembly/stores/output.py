@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.table.output import TableSink, TableUpdateOrInsert
-from siddhi._core.table.store import Parameters as Asked
+from siddhi._core.table.store import Parameters as StoreParameters
 from siddhi._core.table.store import StoreSink, StoreUpdateOrInsert
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT
-from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan
+from siddhi.planner.plan.nodes import Action, OutputPlan
 from siddhi.planner.plan.text import expression_text
 from siddhi.planner.plan.walk import has_aggregate
 from siddhi.query_api.span import Span
@@ -23,7 +23,7 @@ from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.connectors.table_gather import GatheredChange
 from siddhi.stores.record_table import Parameters, Record
 
-__all__ = ["build_store_output", "distinct_sets"]
+__all__ = ["build_store_output"]
 
 
 def build_store_output(
@@ -50,7 +50,7 @@ def build_store_output(
         SiddhiAppCreationError: the store or this engine does not support the output.
     """
     context, runtime = site.context, table.runtime
-    sets = {set_.position: set_.value for set_ in distinct_sets(plan.set or ())}
+    sets = {set_.position: set_.value for set_ in plan.assignments()}
     if any(has_aggregate(value) for value in sets.values()):
         raise not_supported("aggregates in 'set' are", span)
     if plan.condition is not None and has_aggregate(plan.condition):
@@ -60,7 +60,7 @@ def build_store_output(
             context,
             table.pool,
             layout,
-            Asked((), ()),
+            StoreParameters((), ()),
             lambda _, records: table.add(records),
             runtime.gather,
             GatheredChange(lambda _, records: table.add(records)),
@@ -125,13 +125,7 @@ def _text(plan: OutputPlan, table: StoreTable) -> str:
     """Return a text of the change that is stable across builds of the app."""
     labels = {TABLE_SLOT: plan.target}
     sets = [
-        f"{table.attributes[set_.position].name} = {expression_text(set_.value, labels)}"
-        for set_ in distinct_sets(plan.set or ())
+        f"{table.attributes[set_.position].name} = {expression_text(set_.value, labels)}" for set_ in plan.assignments()
     ]
     on = "" if plan.condition is None else f" on {expression_text(plan.condition, labels)}"
     return f"{plan.action.value} {plan.target}{' set ' + ', '.join(sets) if sets else ''}{on}"
-
-
-def distinct_sets(sets: Sequence[SetPlan]) -> list[SetPlan]:
-    """Return the assignments in the order of the attributes; the last assignment of an attribute wins."""
-    return [set_ for _, set_ in sorted({set_.position: set_ for set_ in sets}.items())]

@@ -168,7 +168,7 @@ class StoreTable:
         """Whether the store supports ``update or insert`` of many events that arrived one by one."""
         return type(self.store).update_or_add_each is not RecordTable.update_or_add_each
 
-    def question(
+    def query(
         self,
         condition: TypedExpression | None,
         access: TableAccess,

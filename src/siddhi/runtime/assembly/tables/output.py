@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
 from siddhi._core.expression.executor import Executor
 from siddhi._core.query.output import QueryOutput
-from siddhi._core.record.event import EventPool, Layout, TypeCode
+from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.table.output import (
     Assignments,
     TableDelete,
@@ -15,16 +15,16 @@ from siddhi._core.table.output import (
     TableUpdate,
     TableUpdateOrInsert,
 )
-from siddhi._core.table.search import Binding
+from siddhi._core.table.search import Binding, TableSearch
 from siddhi._core.table.table import Table
 from siddhi.planner.plan.access import TableAccess
-from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr, Call, TypedExpression
-from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan
-from siddhi.planner.plan.walk import has_aggregate, walk
+from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT
+from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan, TableChangePlan
+from siddhi.planner.plan.walk import has_aggregate
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
-from siddhi.runtime.assembly.stores.output import build_store_output, distinct_sets
+from siddhi.runtime.assembly.stores.output import build_store_output
 from siddhi.runtime.assembly.tables.tables import Tables, chosen
 from siddhi.runtime.assembly.unsupported import not_supported
 
@@ -37,8 +37,6 @@ _OPERATIONS = {
     Action.UPDATE_OR_INSERT: "updateOrInsert",
 }
 """Names of the operations on a table in statistics."""
-
-_EXACT = (TypeCode.STRING, TypeCode.INT, TypeCode.LONG, TypeCode.BOOL)
 
 
 def build_table_output(
@@ -73,14 +71,13 @@ def _output(
             site,
             pool_of,
             span,
-            lambda tables: _build(plan, plan.access, layout, site, tables, pool_of, span),
+            lambda tables: _build(plan, layout, site, tables, pool_of, span),
         )
-    return _build(plan, plan.access, layout, site, site.tables, pool_of, span)
+    return _build(plan, layout, site, site.tables, pool_of, span)
 
 
 def _build(
     plan: OutputPlan,
-    access: TableAccess | None,
     layout: Layout,
     site: Site,
     tables: Tables,
@@ -92,41 +89,37 @@ def _build(
     table = tables[plan.target]
     if plan.action is Action.INSERT:
         return TableInsert(context, table.pool, layout, table)
-    # Reading the row as the current event is fastest; a condition that reads the output event's time needs that event.
-    binding = Binding.IN_FRAME if _reads_time(plan.condition) else Binding.AS_EVENT
-    row = Cells(table.layout, source="event" if binding is Binding.AS_EVENT else "row")
-    condition = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: row})
-    built = tables.search(plan.target, chosen(access), condition, binding)
-    pool = pool_of(layout)
+    change = plan.change
+    assert change is not None, "no rule has chosen how the table is changed"
+    search = _search(plan, chosen(plan.access), change, layout, site, tables)
     if plan.action is Action.DELETE:
-        return TableDelete(context, pool, layout, built.search)
-    sets = distinct_sets(plan.set or ())
-    value = site.builder({OUTPUT_SLOT: Cells(layout), TABLE_SLOT: Cells(table.layout, source="row")})
-    # A row found by its whole primary key need not be assigned the key.
-    needed = [set_ for set_ in sets if not _is_known(set_, built.key, table)]
-    assignments = Assignments(
-        table, [set_.position for set_ in needed], tuple(_value(set_, table, value, span) for set_ in needed)
-    )
+        return TableDelete(context, pool_of(layout), layout, search)
+    assignments = _assignments(change.assigned, layout, table, site, span)
     if plan.action is Action.UPDATE:
-        return TableUpdate(context, pool, layout, built.search, assignments)
-    by_own_key = all(_is_output(built.key.get(p), p) for p in table.primary_key)
-    overwrites = by_own_key and _sets_everything(sets, table)
+        return TableUpdate(context, pool_of(layout), layout, search, assignments)
     pending: TableUpdateOrInsert | None = None
-    if table.primary_key and not overwrites and not (by_own_key and _leaves_key(needed, table)):
-        made = _build(plan, plan.pending_access, layout, site, tables.pending(plan.target), pool_of, span)
-        assert isinstance(made, TableUpdateOrInsert)
-        pending = made
-    return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, overwrites, pending)
+    if change.pending is not None:
+        others = tables.pending(plan.target)
+        sets = _assignments(plan.assignments(), layout, others[plan.target], site, span)
+        found = _search(plan, change.pending, change, layout, site, others)
+        pending = TableUpdateOrInsert(context, table.pool, layout, found, sets, False)
+    return TableUpdateOrInsert(context, table.pool, layout, search, assignments, change.overwrites, pending)
 
 
-def _reads_time(condition: TypedExpression | None) -> bool:
-    return condition is not None and any(
-        isinstance(node, Call) and node.function.native == "eventTimestamp" for node in walk(condition)
-    )
+def _search(
+    plan: OutputPlan, access: TableAccess, change: TableChangePlan, layout: Layout, site: Site, tables: Tables
+) -> TableSearch:
+    """Build the search for the rows that the condition finds."""
+    row = Cells(tables[plan.target].layout, source="event" if change.row_is_current else "row")
+    builder = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: row})
+    binding = Binding.AS_EVENT if change.row_is_current else Binding.IN_FRAME
+    return tables.search(plan.target, access, builder, binding)
 
 
-def _is_known(set_: SetPlan, key: Mapping[int, TypedExpression], table: Table) -> bool:
-    return key.get(set_.position) == set_.value and table.layout.types[set_.position] in _EXACT
+def _assignments(sets: Sequence[SetPlan], layout: Layout, table: Table, site: Site, span: Span | None) -> Assignments:
+    builder = site.builder({OUTPUT_SLOT: Cells(layout), TABLE_SLOT: Cells(table.layout, source="row")})
+    values = tuple([_value(set_, table, builder, span) for set_ in sets])
+    return Assignments(table, [set_.position for set_ in sets], values)
 
 
 def _value(set_: SetPlan, table: Table, builder: ExpressionBuilder, span: Span | None) -> Executor:
@@ -137,18 +130,3 @@ def _value(set_: SetPlan, table: Table, builder: ExpressionBuilder, span: Span |
         name = table.layout.names[set_.position]
         raise not_supported(f"'set' of the object '{name}' to a {set_.value.type} is", span)
     return executor
-
-
-def _sets_everything(sets: list[SetPlan], table: Table) -> bool:
-    """Return whether every attribute is set to the output's attribute at its position."""
-    return len(sets) == table.layout.width and all(_is_output(set_.value, set_.position) for set_ in sets)
-
-
-def _leaves_key(sets: list[SetPlan], table: Table) -> bool:
-    """Return whether the assignments leave the primary key unchanged."""
-    return all(set_.position not in table.primary_key for set_ in sets)
-
-
-def _is_output(value: TypedExpression | None, position: int) -> bool:
-    """Return whether a value is the output's attribute at a position."""
-    return isinstance(value, Attr) and value.slot == OUTPUT_SLOT and value.position == position

@@ -12,8 +12,7 @@ from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.table.search import Binding, TableSearch, TableSearchable, make_in
 from siddhi._core.table.store import CachedQuery, CachedSearchable, StoreSearchable, make_in_cached, make_in_store
 from siddhi._core.table.table import Table, TableState
-from siddhi._frozen import frozen
-from siddhi.planner.plan.access import KeyLookup, TableAccess
+from siddhi.planner.plan.access import TableAccess
 from siddhi.planner.plan.expressions import TABLE_SLOT, InTable, TypedExpression
 from siddhi.planner.plan.nodes import TablePlan
 from siddhi.planner.plan.walk import has_aggregate
@@ -24,15 +23,7 @@ from siddhi.runtime.assembly.tables.access import build_access
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.assembly.unsupported import not_supported
 
-__all__ = ["BuiltSearch", "Tables", "chosen"]
-
-
-@frozen
-class BuiltSearch:
-    """A search; ``key`` holds the values of the whole primary key by position if the condition tests nothing else."""
-
-    search: TableSearch
-    key: dict[int, TypedExpression]
+__all__ = ["Tables", "chosen"]
 
 
 class Tables:
@@ -43,6 +34,7 @@ class Tables:
         context: the app's context.
         pool_of: returns the pool shared by records of a layout's types.
         make_store: makes a table with a store from its plan, pool and layout.
+        kept: returns the table in memory that goes on as this one; None: there is none.
 
     Attributes:
         stores: the tables with a store, by id.
@@ -54,6 +46,7 @@ class Tables:
         context: AppContext,
         pool_of: Callable[[Layout], EventPool],
         make_store: Callable[[TablePlan, EventPool, Layout], StoreTable] | None = None,
+        kept: Callable[[str], Table | None] = lambda _: None,
     ) -> None:
         self._plans = {plan.id: plan for plan in plans}
         self._context = context
@@ -61,7 +54,9 @@ class Tables:
         self.stores: dict[str, StoreTable] = {}
         for plan in self._plans.values():
             layout = layout_of(plan.attributes)
-            if plan.store is None:
+            if plan.store is None and (running := kept(plan.id)) is not None:
+                self._tables[plan.id] = running
+            elif plan.store is None:
                 table = Table(context, plan.id, pool_of(layout), layout, plan.primary_key, plan.indexes)
                 if plan.limit is not None:
                     where, rows = f"table '{plan.id}'", plan.limit.rows
@@ -113,12 +108,12 @@ class Tables:
         access = chosen(node.access)
         if node.table in self.stores:
             store = self.stores[node.table]
-            question = store.question(node.condition, access, inside, Binding.IN_FRAME)
+            query = store.query(node.condition, access, inside, Binding.IN_FRAME)
             if store.cache is None:
-                return make_in_store(question, node.table)
-            memory = store.mirror.search(node.table, access, inside, Binding.IN_FRAME).search
-            return make_in_cached(CachedQuery(store.cache, memory, question), node.table)
-        search = self.search(node.table, access, inside, Binding.IN_FRAME).search
+                return make_in_store(query, node.table)
+            memory = store.mirror.search(node.table, access, inside, Binding.IN_FRAME)
+            return make_in_cached(CachedQuery(store.cache, memory, query), node.table)
+        search = self.search(node.table, access, inside, Binding.IN_FRAME)
         search.meter = self._context.meter("Tables", node.table, "contains")
         return make_in(search)
 
@@ -143,13 +138,12 @@ class Tables:
         """
         if table in self.stores:
             store = self.stores[table]
-            rows = StoreSearchable(store.question(condition, access, builder, Binding.IN_SLOT, slot, read), slot)
+            rows = StoreSearchable(store.query(condition, access, builder, Binding.IN_SLOT, slot, read), slot)
             if store.cache is None:
                 return self._metered(rows, table)
             mirror = store.mirror.searchable(table, condition, access, builder, slot)
             return self._metered(CachedSearchable(store.cache, mirror, rows), table)
-        built = self.search(table, access, builder, Binding.IN_SLOT, slot)
-        return self._metered(TableSearchable(built.search, slot), table)
+        return self._metered(TableSearchable(self.search(table, access, builder, Binding.IN_SLOT, slot), slot), table)
 
     def _metered(self, search: Searchable, table: str) -> Searchable:
         search.meter = self._context.meter("Tables", table, "find")
@@ -161,12 +155,12 @@ class Tables:
         """Build the search of a table by an on-demand query; the builder reads the row as the current event."""
         if table in self.stores:
             store = self.stores[table]
-            rows = StoreSearchable(store.question(condition, access, builder, Binding.AS_EVENT), 0)
+            rows = StoreSearchable(store.query(condition, access, builder, Binding.AS_EVENT), 0)
             if store.cache is None:
                 return self._metered(rows, table)
             mirror = store.mirror.rows(table, condition, access, builder)
             return self._metered(CachedSearchable(store.cache, mirror, rows), table)
-        return self._metered(TableSearchable(self.search(table, access, builder, Binding.AS_EVENT).search, 0), table)
+        return self._metered(TableSearchable(self.search(table, access, builder, Binding.AS_EVENT), 0), table)
 
     def search(
         self,
@@ -175,7 +169,7 @@ class Tables:
         builder: ExpressionBuilder,
         binding: Binding,
         row_slot: int = TABLE_SLOT,
-    ) -> BuiltSearch:
+    ) -> TableSearch:
         """Build the search of an in-memory table.
 
         Args:
@@ -193,7 +187,7 @@ class Tables:
             raise not_supported("aggregates in conditions over tables are", plan.span)
         lookup = access.lookup
         predicate = _all_of(access.row_predicates, builder)
-        search = TableSearch(
+        return TableSearch(
             self._tables[table],
             None if lookup is None else build_access(self._tables[table], lookup, builder.build),
             _all_of(access.row_free, builder),
@@ -202,10 +196,6 @@ class Tables:
             int(binding),
             row_slot if binding is Binding.IN_SLOT else 0,
         )
-        key: dict[int, TypedExpression] = {}
-        if isinstance(lookup, KeyLookup) and not access.residual:
-            key = dict(zip(plan.primary_key, lookup.values, strict=True))
-        return BuiltSearch(search, key)
 
 
 def chosen(access: TableAccess | None) -> TableAccess:

@@ -1,0 +1,1 @@
+"""Profiles: the clauses of queries, and the probes that measure them."""

@@ -1,0 +1,1 @@
+"""Profiles: where the time of an app goes, clause by clause."""
