@@ -5,66 +5,76 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from siddhi.errors import ConnectionUnavailableError, NotRunningError
 from siddhi.event import Event
 from siddhi.io.connector import ConnectorContext
-from siddhi.io.event_loop import LoopUse
+from siddhi.io.event_loop import LoopUse, end_tasks
 from siddhi.io.options import DynamicOptions, OptionHolder
-from siddhi.io.sink import Sink
+from siddhi.io.sink import PublishingCallback, Sink
 
-__all__ = ["AsyncSink"]
+__all__ = ["AsyncSink", "Entry"]
 
 DRAIN_SECONDS = 10.0
 """Maximum time that a shutdown waits for the queued payloads to be published."""
 
 
 @dataclass(slots=True, eq=False)
-class _Entry:
+class Entry:
     """A payload on its way out."""
 
     payload: object
     events: Sequence[Event]
+    epoch: int = 0
+    number: int = 0
+    has_failed: bool = False  # on.error has it
 
 
 class AsyncSink(Sink):
     """A sink that publishes in a coroutine.
 
     The app puts payloads into a queue and goes on; the event loop publishes them in their order, or ``concurrency`` at a time.
-    If the queue is full, the app waits. A payload that can't be published is handled by ``on.error`` as for any other sink;
-    the payloads after it wait meanwhile. Payloads that are not published yet are part of snapshots, so that none is lost by a
-    restore; some may be published twice.
+    If the queue is full, the app waits. If a connection is lost, the sink connects again and publishes the payload once more;
+    then ``on.error`` decides. With ``WAIT`` and ``RETRY`` the sink goes on trying, while the payloads after it wait and the
+    app goes on. Payloads that are not published yet are part of snapshots, so that none is lost by a restore; some may be
+    published twice.
 
     Subclasses implement :meth:`open`, :meth:`send` and :meth:`close`, and call ``super().init`` in their ``init``.
 
     Attributes:
-        queue_size: number of payloads that may wait.
+        queue_size: number of payloads that may wait; the option ``buffer.payloads`` sets it.
         concurrency: number of payloads that are published at the same time; with more than one, in no particular order.
         context: the app and the stream.
+        epoch: a number that each payload gets; see :class:`~siddhi.io.transactional_sink.TransactionalSink`.
     """
 
+    epoch: int = 0
     queue_size: int = 1000
     concurrency: int = 1
     context: ConnectorContext
 
     def init(self, options: OptionHolder, context: ConnectorContext) -> None:
         self.context = context
-        self._queue: deque[_Entry] = deque()
-        self._sending: list[_Entry] = []
-        self._failures: deque[tuple[_Entry, Exception, asyncio.Future[None]]] = deque()
+        self.queue_size = options.integer("buffer.payloads", self.queue_size, least=1)
+        self._queue: deque[Entry] = deque()
+        self._last_number = 0  # of the last payload
+        self._sending: list[Entry] = []
+        self._failures: deque[tuple[Entry, Exception, asyncio.Future[None]]] = deque()
         self._changed = threading.Condition()
         self._closing = False
         self._use: LoopUse | None = None
         self._senders: list[asyncio.Task[None]] = []
         self._filled = asyncio.Event()
-        self._sent: Callable[[], None] = lambda: None
-        self._failed: Callable[[Exception, object, Sequence[Event]], None] = lambda *_: None
-        self._lock: AbstractContextManager[Any] = threading.RLock()
+        self._app: PublishingCallback | None = None
+        self._reconnecting = asyncio.Lock()
+        self._connections = 0  # number of connections made
+        self._released_at: float | None = None  # when the shutdown began, by the monotonic clock
 
     # --- to be implemented
 
@@ -76,6 +86,7 @@ class AsyncSink(Sink):
                 does not start.
         """
 
+    @abstractmethod
     async def send(self, payload: Any, options: DynamicOptions) -> None:
         """Publish a payload; return when it is published.
 
@@ -94,21 +105,20 @@ class AsyncSink(Sink):
 
     # --- called by the app
 
-    def attach(
-        self,
-        sent: Callable[[], None],
-        failed: Callable[[Exception, object, Sequence[Event]], None],
-        lock: AbstractContextManager[Any],
-    ) -> Callable[[object, Sequence[Event]], None]:
-        self._sent, self._failed, self._lock = sent, failed, lock
+    def attach(self, callback: PublishingCallback) -> Callable[[object, Sequence[Event]], None] | None:
+        self._app = callback
         return self.submit
 
     def submit(self, payload: object, events: Sequence[Event]) -> None:
         """Put a payload into the queue; wait while it is full. Called with the app's lock held."""
         with self._changed:
             while len(self._queue) + len(self._sending) >= self.queue_size and not self._closing:
+                # At shutdown this thread, which holds the app's lock, must not wait longer than a drain.
+                left = None if self._released_at is None else self._released_at + DRAIN_SECONDS - time.monotonic()
+                if left is not None and left <= 0:
+                    raise NotRunningError("the app was shut down while the queue of the sink was full")
                 if not self._failures:
-                    self._changed.wait()
+                    self._changed.wait(left)
                     continue
                 # Handling a failure needs the app's lock, which this thread holds.
                 failure = self._failures.popleft()
@@ -117,7 +127,10 @@ class AsyncSink(Sink):
                     self._handle(*failure)
                 finally:
                     self._changed.acquire()
-            self._queue.append(_Entry(payload, tuple(events)))
+            if self._closing:
+                raise NotRunningError("the app was shut down before it was published")
+            self._last_number += 1
+            self._queue.append(Entry(payload, tuple(events), self.epoch, self._last_number))
             self._wake()
 
     def publish(self, payload: object, options: DynamicOptions) -> None:
@@ -125,7 +138,9 @@ class AsyncSink(Sink):
         use = self._use
         if use is None:
             raise ConnectionUnavailableError("the sink is not connected")
-        use.run(self._send(payload, options))
+        # The number counts once it is published: another attempt has the same.
+        use.run(self._send(payload, replace(options, number=self._last_number + 1)))
+        self._last_number += 1
 
     async def _send(self, payload: object, options: DynamicOptions) -> None:
         try:
@@ -134,6 +149,7 @@ class AsyncSink(Sink):
             raise ConnectionUnavailableError(f"{type(error).__name__}: {error}") from error
 
     def connect(self) -> None:
+        self._closing = False
         if self._use is not None:
             self._use.run(self.close())
         use = self._use or LoopUse()
@@ -146,6 +162,8 @@ class AsyncSink(Sink):
                 raise ConnectionUnavailableError(f"{type(error).__name__}: {error}") from error
             raise
         self._use = use
+        with self._changed:
+            self._wake()  # for what came while the connection was being made
 
     async def _open(self) -> None:
         try:
@@ -153,9 +171,11 @@ class AsyncSink(Sink):
         except BaseException:
             await self.close()
             raise
+        self._connections += 1
         if not self._senders:
             loop = asyncio.get_running_loop()
             self._filled = asyncio.Event()
+            self._reconnecting = asyncio.Lock()
             if self._queue:
                 self._filled.set()
             self._senders = [loop.create_task(self._publish_queue()) for _ in range(self.concurrency)]
@@ -171,19 +191,66 @@ class AsyncSink(Sink):
             if entry is None:
                 await self._filled.wait()
                 continue
-            try:
-                await self._send(entry.payload, DynamicOptions(entry.events[0]))
-            except asyncio.CancelledError:
-                raise
-            except Exception as error:  # noqa: BLE001 - on.error decides
-                await self._fail(entry, error)
-            else:
-                self._sent()
+            await self._admit(entry)
+            is_published = await self._publish(entry)
             with self._changed:
                 self._sending.remove(entry)
+                self._settle(entry, is_published=is_published)
                 self._changed.notify_all()
 
-    async def _fail(self, entry: _Entry, error: Exception) -> None:
+    async def _admit(self, entry: Entry) -> None:
+        """Wait until a payload can be published."""
+
+    def _settle(self, entry: Entry, *, is_published: bool) -> None:
+        """Note that a payload is published, or its failure is handled; called with the queue's condition held."""
+
+    async def _publish(self, entry: Entry) -> bool:
+        """Publish a payload, or have its failure handled. Return whether it is published."""
+        app = self._app
+        assert app is not None
+        failures, is_lost, connection = 0, False, 0
+        while True:
+            if self._closing:
+                raise asyncio.CancelledError  # the library that sends has swallowed it
+            try:
+                if is_lost:
+                    await self._reconnect(connection)
+                    is_lost = False
+                connection = self._connections
+                await self._send(entry.payload, DynamicOptions(entry.events[0], number=entry.number))
+            except Exception as error:  # noqa: BLE001 - on.error decides
+                failures += 1
+                # Any error of an attempt to connect leaves it lost: there is nothing to send through.
+                is_lost = is_lost or isinstance(error, ConnectionUnavailableError)
+                pause = app.pause(error, failures)
+                if pause is None:
+                    await self._fail(entry, error)
+                    return False
+                await asyncio.sleep(pause)
+            else:
+                app.sent(entry.payload)
+                return True
+
+    async def _reconnect(self, connection: int) -> None:
+        """Connect again, unless another payload has done so since the connection of this number."""
+        app = self._app
+        assert app is not None
+        async with self._reconnecting:
+            if self._connections != connection:
+                return
+            if not app.begin_connecting():
+                raise ConnectionUnavailableError("an attempt to connect is in progress")
+            try:
+                await self.close()
+                await self._open()
+            except BaseException as error:
+                app.end_connecting(error)
+                if isinstance(error, OSError):
+                    raise ConnectionUnavailableError(f"{type(error).__name__}: {error}") from error
+                raise
+            app.end_connecting(None)
+
+    async def _fail(self, entry: Entry, error: Exception) -> None:
         handled = asyncio.get_running_loop().create_future()
         with self._changed:
             self._failures.append((entry, error, handled))
@@ -193,7 +260,10 @@ class AsyncSink(Sink):
 
     def _handle_failures(self) -> None:
         # Take the lock before a failure: a thread that holds the lock and waits for room handles failures, too.
-        with self._lock:
+        app = self._app
+        if app is None:
+            return
+        with app.lock:
             while True:
                 with self._changed:
                     if not self._failures:
@@ -201,12 +271,20 @@ class AsyncSink(Sink):
                     failure = self._failures.popleft()
                 self._handle(*failure)
 
-    def _handle(self, entry: _Entry, error: Exception, handled: asyncio.Future[None]) -> None:
+    def _handle(self, entry: Entry, error: Exception, handled: asyncio.Future[None]) -> None:
         try:
-            self._failed(error, entry.payload, entry.events)
+            assert self._app is not None
+            if self._claim(entry):
+                self._app.failed(error, entry.payload, entry.events)
         finally:
             with suppress(RuntimeError):  # the loop is closed: no task waits
                 handled.get_loop().call_soon_threadsafe(_finish, handled)
+
+    def _claim(self, entry: Entry) -> bool:
+        """Return whether a failure is still to be handled: a shutdown finds payloads whose failure is being handled, too."""
+        with self._changed:
+            had_failed, entry.has_failed = entry.has_failed, True
+        return not had_failed
 
     def _wake(self) -> None:
         use = self._use
@@ -231,8 +309,23 @@ class AsyncSink(Sink):
             self._sending.clear()
             self._queue.clear()
         for entry in left:
-            self._failed(NotRunningError("the app was shut down before it was published"), entry.payload, entry.events)
-        self._closing = False
+            assert self._app is not None
+            error = NotRunningError("the app was shut down before it was published")
+            if self._claim(entry):
+                self._app.failed(error, entry.payload, entry.events)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue) + len(self._sending)
+
+    @property
+    def capacity(self) -> int:
+        return self.queue_size
+
+    def release(self) -> None:
+        with self._changed:
+            self._released_at = time.monotonic()
+            self._changed.notify_all()
 
     def flush(self) -> None:
         deadline = time.monotonic() + DRAIN_SECONDS
@@ -246,10 +339,8 @@ class AsyncSink(Sink):
                 )
 
     async def _stop_senders(self) -> None:
-        senders, self._senders = self._senders, []
-        for sender in senders:
-            sender.cancel()
-        await asyncio.gather(*senders, return_exceptions=True)
+        await end_tasks(self._senders)  # not emptied yet: a sender that connects meanwhile must not start new ones
+        self._senders = []
 
     # --- snapshots: the payloads that are not published yet
 
@@ -261,8 +352,11 @@ class AsyncSink(Sink):
             ]
 
     def restore(self, state: Any) -> None:
-        entries = [_Entry(payload, [Event(time, tuple(data)) for time, data in events]) for payload, events in state]
+        entries = [Entry(payload, [Event(time, tuple(data)) for time, data in events]) for payload, events in state]
         with self._changed:
+            for entry in entries:
+                self._last_number += 1
+                entry.number = self._last_number
             self._queue.clear()
             self._queue.extend(entries)
             self._wake()

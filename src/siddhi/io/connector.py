@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from siddhi.errors import SiddhiAppCreationError
+from siddhi.event import Event
 from siddhi.types import AttributeType
 
 __all__ = ["Connector", "ConnectorContext", "RecordReader", "RecordReaders"]
@@ -40,6 +43,10 @@ def _no_records(columns: list[int], *, null: str | None, lenient: bool) -> Recor
     raise RuntimeError("the connector does not belong to an app")
 
 
+def _no_cron(text: str) -> Callable[[int], int | None]:  # noqa: ARG001 - as the field
+    raise RuntimeError("the connector does not belong to an app")
+
+
 def _no_worker(task: Callable[[], None]) -> None:  # noqa: ARG001 - the signature of a worker
     raise RuntimeError("the connector does not belong to an app")
 
@@ -56,9 +63,14 @@ class ConnectorContext:
         run_in_worker: runs a function in the app's thread for asynchronous connectors, after those before it.
         readers: functions that convert a text to a value of each attribute, by the grammar of Java; they raise ValueError.
         record_reader: makes a function that converts many records of texts to rows at once.
+        cron: returns a function that gives the next time after a time, both in ms since 1970, by a Quartz cron expression;
+            None: there is none. It raises ValueError with a message and a hint.
+        binary_events: returns the events of a message in Siddhi's binary format; None: it can't be decoded.
         now: the app's clock in ms.
         is_processing: whether the calling thread is processing an event of the app; it must not be blocked then, since that
             blocks the app.
+        mapper: name of the mapper, such as ``json``; empty: there is none.
+        is_named: whether the app has a name; an app without one gets a new random name in each run.
         config: system configuration of this connector (``SiddhiManager.set_config_manager``), by key.
     """
 
@@ -72,11 +84,47 @@ class ConnectorContext:
     readers: tuple[Callable[[str], object], ...] = ()
     run_in_worker: Callable[[Callable[[], None]], None] = _no_worker
     record_reader: RecordReaders = _no_records
+    mapper: str = ""
+    cron: Callable[[str], Callable[[int], int | None]] = _no_cron
+    binary_events: Callable[[bytes], list[Event] | None] = lambda _: None
+    is_named: bool = True
+
+    def lasting_name(self, owner: str, option: str) -> str:
+        """Return the app's name, for the default of an option that must be the same in the next run.
+
+        Args:
+            owner: the connector, such as ``source 'redis-stream'``.
+            option: the option.
+
+        Raises:
+            SiddhiAppCreationError: the app has a random name.
+        """
+        if not self.is_named:
+            raise SiddhiAppCreationError(
+                f"{owner} requires the option '{option}' in an app without a name",
+                code="E326",
+                hint="name the app with @app:name('...'): it has a new random name in each run, and so has the default",
+            )
+        return self.app
 
 
 class Connector:
-    """A source, sink or store. Subclasses must implement ``connect``; the other methods are optional."""
+    """A source, sink or store. Subclasses must implement ``connect``; the other methods are optional.
 
+    Attributes:
+        waiting: number of payloads in its buffer, for statistics; None: it has none.
+        capacity: largest number of payloads in its buffer.
+    """
+
+    @property
+    def waiting(self) -> int | None:
+        return None
+
+    @property
+    def capacity(self) -> int | None:
+        return None
+
+    @abstractmethod
     def connect(self) -> None:
         """Connect; called when the app starts, and again after a failure.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
@@ -10,7 +11,37 @@ from siddhi.event import Event
 from siddhi.io.connector import Connector, ConnectorContext
 from siddhi.io.options import DynamicOptions, OptionHolder, Template
 
-__all__ = ["DistributionStrategy", "Sink", "SinkListener", "SinkMapper"]
+__all__ = ["DistributionStrategy", "PublishingCallback", "Sink", "SinkListener", "SinkMapper"]
+
+
+class PublishingCallback(Protocol):
+    """Called by a sink that publishes later than the app hands payloads over.
+
+    Attributes:
+        lock: the app's lock.
+    """
+
+    lock: AbstractContextManager[Any]
+
+    def sent(self, payload: object) -> None:
+        """Count a payload that is published."""
+
+    def failed(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
+        """Handle a payload that could not be published by ``on.error``; to be called with :attr:`lock` held."""
+
+    def pause(self, error: Exception, failures: int) -> float | None:
+        """Return the seconds before the next attempt to publish a payload; None: :meth:`failed` is to be called.
+
+        Args:
+            error: the error of the last attempt.
+            failures: number of failed attempts of the payload.
+        """
+
+    def begin_connecting(self) -> bool:
+        """Record that the connection is lost, and reserve the next attempt to connect; False: one is in progress."""
+
+    def end_connecting(self, error: BaseException | None) -> None:
+        """Record the end of an attempt: its error; None: it succeeded."""
 
 
 class SinkListener(Protocol):
@@ -29,6 +60,7 @@ class Sink(Connector):
 
     supported_input_event_classes: ClassVar[tuple[type, ...]] = ()
 
+    @abstractmethod
     def init(self, options: OptionHolder, context: ConnectorContext) -> None:
         """Read the options; do not connect yet.
 
@@ -37,6 +69,7 @@ class Sink(Connector):
         """
         raise NotImplementedError
 
+    @abstractmethod
     def publish(self, payload: Any, options: DynamicOptions) -> None:
         """Publish a payload.
 
@@ -50,23 +83,23 @@ class Sink(Connector):
         """
         raise NotImplementedError
 
-    def attach(
-        self,
-        sent: Callable[[], None],
-        failed: Callable[[Exception, object, Sequence[Event]], None],
-        lock: AbstractContextManager[Any],
-    ) -> Callable[[object, Sequence[Event]], None] | None:
+    def attach(self, callback: PublishingCallback) -> Callable[[object, Sequence[Event]], None] | None:
         """Connect a sink that publishes later, such as :class:`AsyncSink`, with its app; None: it publishes at once.
-
-        Args:
-            sent: to be called after a payload is published.
-            failed: to be called, holding ``lock``, with the error of a payload that could not be published.
-            lock: the app's lock.
 
         Returns:
             The function that the app calls with a payload and its events, instead of :meth:`publish`.
         """
         return None
+
+    def checkpoint(self) -> Callable[[bool], None] | None:
+        """Note what was published so far, to commit it once ``persist`` has saved the app's state.
+
+        Called while no event is processed and the state is taken. The result is called with whether that state was saved.
+        """
+        return None
+
+    def release(self) -> None:
+        """End waits for the connection: the app is being shut down."""
 
     def flush(self) -> None:
         """Publish what is queued, within a limit; called at shutdown, before :meth:`disconnect`."""
@@ -88,6 +121,7 @@ class SinkMapper:
             SiddhiAppError: an option is missing or invalid; the app is not created.
         """
 
+    @abstractmethod
     def map_event(self, event: Event, listener: SinkListener) -> None:
         """Map an event to a payload, and pass it to the listener."""
         raise NotImplementedError
@@ -121,6 +155,7 @@ class DistributionStrategy:
         """Return the group of an event: only events of the same group share a payload; for keyed strategies only."""
         return None
 
+    @abstractmethod
     def destinations_to_publish(self, payload: object, options: DynamicOptions) -> Sequence[int]:
         """Return the destinations of a payload."""
         raise NotImplementedError

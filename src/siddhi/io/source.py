@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -31,12 +32,15 @@ class ConnectionCallback(Protocol):
 class SourceEventListener(Protocol):
     """Receives the payloads of a source, in the calling thread."""
 
-    def on_event(self, payload: object, transport_properties: Sequence[object] | None = None) -> bool:
+    def on_event(
+        self, payload: object, transport_properties: Sequence[object] | None = None, timestamp: int | None = None
+    ) -> bool:
         """Map a payload and send the events. Return whether all of it was mapped and accepted by the stream.
 
         Args:
             payload: the payload; None is dropped.
             transport_properties: values of the names passed to ``init``, in that order.
+            timestamp: of those events to which the mapper gives none, ms since the epoch; None: the app's time.
         """
 
 
@@ -84,13 +88,16 @@ class Source(Connector):
     Attributes:
         output_event_classes: classes of its payloads; empty: any.
         callback: call it if the connection is lost; set before ``init``.
+        lag: number of messages that the server has for this source and that it has not received; None: unknown.
         is_paused: set by ``pause`` and cleared by ``resume``; ``persist`` leaves a source paused that was paused before.
     """
 
     output_event_classes: ClassVar[tuple[type, ...]] = ()
     callback: ConnectionCallback
+    lag: int | None = None
     is_paused: bool = False
 
+    @abstractmethod
     def init(
         self,
         listener: SourceEventListener,
@@ -111,13 +118,27 @@ class Source(Connector):
         """
         raise NotImplementedError
 
+    @abstractmethod
     def pause(self) -> None:
         """Deliver no payloads until :meth:`resume`; return when no delivery is in progress."""
         raise NotImplementedError
 
+    @abstractmethod
     def resume(self) -> None:
         """Deliver payloads again."""
         raise NotImplementedError
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all of its payloads are processed and no more will come, as after the end of a file."""
+        return False
+
+    def drain(self) -> None:
+        """Receive no more payloads, and deliver those received; the connection stays, to acknowledge them.
+
+        Called at a shutdown that saves the state, before that. The default pauses.
+        """
+        self.pause()
 
     def checkpoint(self) -> Callable[[], None] | None:
         """Note what was delivered so far, to acknowledge it once ``persist`` has saved the app's state.
@@ -146,6 +167,7 @@ class SourceMapper:
             SiddhiAppError: an option is missing or invalid; the app is not created.
         """
 
+    @abstractmethod
     def map(self, payload: Any, handler: InputEventHandler) -> None:
         """Map a payload to events, and pass them to the handler.
 

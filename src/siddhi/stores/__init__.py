@@ -7,6 +7,46 @@ class Shelf(RecordTable): ...
 define table T (symbol string, price double);
 """
 
-from siddhi.stores.expression import *  # noqa: F403
-from siddhi.stores.queryable import *  # noqa: F403
-from siddhi.stores.record_table import *  # noqa: F403
+from __future__ import annotations
+
+from siddhi.stores.expression import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Attribute,
+    Cast,
+    Comparison,
+    Constant,
+    Expression,
+    Function,
+    IsNull,
+    Not,
+    Or,
+    Parameter,
+    UnsupportedExpressionError,
+)
+from siddhi.stores.queryable import QueryableRecordTable, Selection
+from siddhi.stores.record_table import Parameters, Record, RecordTable, TableContext
+
+__all__ = [
+    "Aggregate",
+    "And",
+    "Arithmetic",
+    "Attribute",
+    "Cast",
+    "Comparison",
+    "Constant",
+    "Expression",
+    "Function",
+    "IsNull",
+    "Not",
+    "Or",
+    "Parameter",
+    "Parameters",
+    "QueryableRecordTable",
+    "Record",
+    "RecordTable",
+    "Selection",
+    "TableContext",
+    "UnsupportedExpressionError",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ class Selection:
 class QueryableRecordTable(RecordTable):
     """A store that can run whole on-demand queries. Other queries select in the engine, from the rows that it finds."""
 
+    @abstractmethod
     def compile_selection(self, selection: Selection) -> Any:
         """Translate a selection for the store.
 
@@ -45,6 +47,7 @@ class QueryableRecordTable(RecordTable):
         """
         raise NotImplementedError
 
+    @abstractmethod
     def query(self, condition: Any, selection: Any, parameters: Parameters) -> Iterable[Sequence[Any]]:
         """Return the rows of the result.
 

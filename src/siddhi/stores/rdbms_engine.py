@@ -52,7 +52,7 @@ def make_engine(options: OptionHolder, app: str | None) -> tuple[sa.Engine, Stat
         if "username" in options:
             url = url.set(username=options.static("username"))
         if "password" in options:
-            url = url.set(password=options.static("password"))
+            url = url.set(password=options.secret("password"))
         _check_file(url)
         limits = driver_limits(url, timeout.seconds, "timeout" in options)
         engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite", **_pool(url, limits))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -67,6 +68,7 @@ class RecordTable(Connector):
 
     keeps_objects: ClassVar[bool] = True
 
+    @abstractmethod
     def init(self, options: OptionHolder, context: TableContext) -> None:
         """Read the options; do not connect yet.
 
@@ -81,6 +83,7 @@ class RecordTable(Connector):
         Called by another thread, possibly while such a call is running.
         """
 
+    @abstractmethod
     def compile_condition(self, condition: Expression) -> Any:
         """Translate a condition for the store.
 
@@ -95,12 +98,14 @@ class RecordTable(Connector):
         Raises:
             UnsupportedExpressionError: the store can't evaluate the value.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"class '{type(self).__qualname__}' does not implement compile_value()")
 
+    @abstractmethod
     def add(self, records: Sequence[Record]) -> None:
         """Add rows. Pass rows whose primary key exists to ``TableContext.refuse``; the first row of a key stays."""
         raise NotImplementedError
 
+    @abstractmethod
     def find(self, condition: Any, parameters: Parameters) -> Iterable[Sequence[Any]]:
         """Return the rows that match, in order of insertion if the store knows it."""
         raise NotImplementedError
@@ -111,14 +116,14 @@ class RecordTable(Connector):
 
     def delete(self, condition: Any, parameters: Sequence[Parameters]) -> None:
         """Delete the rows that match, event by event."""
-        raise NotImplementedError
+        raise NotImplementedError(f"class '{type(self).__qualname__}' does not implement delete()")
 
     def update(self, condition: Any, parameters: Sequence[Parameters], sets: Mapping[int, Any]) -> None:
         """Change the rows that match, event by event.
 
         Pass a change that would duplicate a primary key to ``TableContext.refuse_change`` instead of making it.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"class '{type(self).__qualname__}' does not implement update()")
 
     def update_or_add(
         self,

@@ -8,9 +8,9 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import cast
 
-from siddhi.errors import ConnectionUnavailableError, MappingFailedError, SiddhiAppCreationError
+from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
 from siddhi.io.connector import ConnectorContext
-from siddhi.io.file.options import checked_path, invalid
+from siddhi.io.file.options import invalid, path_of_event, path_prefixes
 from siddhi.io.options import DynamicOptions, OptionHolder
 from siddhi.io.sink import Sink
 
@@ -49,11 +49,9 @@ class FileSink(Sink):
                 f"{owner}: on.restore = 'truncate' needs a 'file.uri' without attributes, and append = 'true'",
                 code="E326",
             )
-        if self._uri.is_static:
-            checked_path(owner, "file.uri", str(self._uri.value()))
-        first = [template.parts[0] for template in self._uri.templates]
-        self._prefixes = [part if isinstance(part, str) else "" for part in first]
+        self._prefixes = path_prefixes(owner, self._uri)
         self._open: OrderedDict[str, int] = OrderedDict()
+        self._torn: set[str] = set()  # files that end with a part of a payload
 
     def connect(self) -> None:
         """Do nothing: files are opened when they are written."""
@@ -65,42 +63,38 @@ class FileSink(Sink):
     def publish(self, payload: object, options: DynamicOptions) -> None:
         path = self._path(options)
         content = payload.encode() if isinstance(payload, str) else bytes(cast("bytes", payload))
-        if isinstance(payload, str) and self._adds and (self._always_adds or not content.endswith(b"\n")):
+        is_line = isinstance(payload, str) and self._adds
+        if is_line and (self._always_adds or not content.endswith(b"\n")):
             content += b"\n"
         try:
             if self._appends:
-                self._append(path, content)
+                self._append(path, content, is_line=is_line)
             else:
                 self._replace(path, content)
         except OSError as error:
             raise ConnectionUnavailableError(f"can't write '{path}': {error.strerror}") from error
 
     def _path(self, options: DynamicOptions) -> str:
-        try:
-            path = checked_path("sink 'file'", "file.uri", str(self._uri.value(options)))
-        except SiddhiAppCreationError as error:
-            raise MappingFailedError(str(error)) from None
-        if not self._uri.is_static:
-            prefix = self._prefixes[options.destination if len(self._prefixes) > 1 else 0]
-            if prefix:
-                folder = os.path.realpath(os.path.dirname(checked_path("sink 'file'", "file.uri", prefix + "x")))
-                if os.path.commonpath((folder, os.path.realpath(path))) != folder:
-                    raise MappingFailedError(f"the values of an event lead out of the folder of 'file.uri': '{path}'")
-        return path
+        return path_of_event("sink 'file'", self._uri, self._prefixes, options)
 
-    def _append(self, path: str, content: bytes) -> None:
+    def _append(self, path: str, content: bytes, *, is_line: bool) -> None:
         file = self._file(path)
         start = os.fstat(file).st_size
-        left = memoryview(content)
+        # A part of a payload that could not be cut off becomes a line of its own.
+        left = memoryview(b"\n" + content if is_line and path in self._torn else content)
+        written = 0
         try:
             while left:
-                left = left[os.write(file, left) :]
+                count = os.write(file, left)
+                left, written = left[count:], written + count
             if self._syncs:
                 os.fsync(file)
         except OSError:
-            with suppress(OSError):
-                os.ftruncate(file, start)  # a part would be repeated by the next attempt
+            if written and not _cut(file, start, written):
+                self._torn.add(path)
+                logger.error("sink 'file' of stream '%s': '%s' has a part of a payload", self._context.stream, path)
             raise
+        self._torn.discard(path)
 
     def _file(self, path: str) -> int:
         file = self._open.get(path)
@@ -111,6 +105,7 @@ class FileSink(Sink):
                     self._open.move_to_end(path)
                     return file
             os.close(self._open.pop(path))
+            self._torn.discard(path)  # it is another file now
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         self._open[path] = file
@@ -160,3 +155,17 @@ class FileSink(Sink):
             )
             return
         os.truncate(path, size)
+
+
+def _cut(file: int, start: int, written: int) -> bool:
+    """Cut off the part of a payload that was written, since the next attempt repeats it; return whether that was possible.
+
+    It is not if somebody else has written to the file meanwhile.
+    """
+    try:
+        if os.fstat(file).st_size != start + written:
+            return False
+        os.ftruncate(file, start)
+    except OSError:
+        return False
+    return True

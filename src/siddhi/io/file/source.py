@@ -7,25 +7,25 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, BinaryIO, cast
 
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.io.async_source import ReplayableSource
 from siddhi.io.connector import ConnectorContext
+from siddhi.io.file.content import BOM, text_of
 from siddhi.io.file.options import PROPERTIES, FileOptions
+from siddhi.io.file.splitting import Splitter
 from siddhi.io.options import OptionHolder
+from siddhi.io.schedule import Schedule
 from siddhi.io.source import SourceEventListener
 
-__all__ = ["LARGEST_LINE", "FileSource"]
+__all__ = ["FileSource"]
 
 logger = logging.getLogger("siddhi")
 
-LARGEST_LINE = 64 * 1024 * 1024
-"""Bytes of the largest line; a larger one is a failure of its file."""
-
 _BLOCK = 256 * 1024
-_BOM = b"\xef\xbb\xbf"
 
 
 class FileSource(ReplayableSource):
@@ -51,6 +51,8 @@ class FileSource(ReplayableSource):
                     hint=f"use {', '.join(PROPERTIES)}",
                 )
         self._options = FileOptions.read(options)
+        self.is_finite = not (self._options.tailing or self._options.is_folder or self._options.is_cron)
+        self._polls = Schedule.read(options, context, self._options.interval)
         self._names = transport_properties
         self._done: dict[str, list[int]] = {}
         self._restores = 0
@@ -76,6 +78,8 @@ class FileSource(ReplayableSource):
 
     async def open(self) -> None:
         options = self._options
+        if options.is_cron and not options.is_folder:
+            return  # the file may appear later
         if not await asyncio.to_thread(os.path.isdir if options.is_folder else os.path.isfile, options.path):
             raise FileNotFoundError(f"no {'folder' if options.is_folder else 'file'} '{options.path}'")
 
@@ -86,27 +90,38 @@ class FileSource(ReplayableSource):
             self._done[start[0]] = start[4]
         if options.tailing:
             await self._tail(start)
-        elif not options.is_folder:
+        elif options.is_folder or options.is_cron:
+            while True:
+                if options.is_cron:
+                    await self._polls.wait()
+                waits = await self._read_found(start)
+                while waits and options.is_cron:
+                    await asyncio.sleep(options.interval)
+                    waits = await self._read_found(start)
+                if not options.is_cron:
+                    await self._polls.wait()
+        else:
             identity = _identity(await asyncio.to_thread(os.stat, options.path))
             if self._done.get(options.path) != identity:
                 await self._read_whole(options.path, identity, start)
-        else:
-            while True:
-                found = await asyncio.to_thread(self._list)
-                self._done = {path: identity for path, identity in self._done.items() if path in found}
-                for path, (identity, is_quiet) in found.items():
-                    if is_quiet and self._done.get(path) != identity:
-                        await self._read_whole(path, identity, start)
-                await asyncio.sleep(options.interval)
+
+    async def _read_found(self, start: list[Any] | None) -> bool:
+        """Read the files that are there; return whether one was left out, since it may still be written."""
+        found = await asyncio.to_thread(self._list)
+        self._done = {path: identity for path, identity in self._done.items() if path in found}
+        left = {path: identity for path, (identity, _) in found.items() if self._done.get(path) != identity}
+        for path, identity in left.items():
+            if found[path][1]:
+                await self._read_whole(path, identity, start)
+        return any(not found[path][1] for path in left)
 
     def _list(self) -> dict[str, tuple[list[int], bool]]:
-        """Return identity, and whether it can be read, of each file of the folder; links out of the folder are left out."""
-        found = {}
-        options = self._options
+        """Return identity, and whether it can be read, of each file; links out of the folder are left out."""
+        options, found = self._options, {}
         folder = os.path.realpath(options.path)
-        for name in sorted(os.listdir(options.path)):
-            path = os.path.join(options.path, name)
-            if options.pattern is not None and options.pattern.fullmatch(name) is None:
+        for name in sorted(os.listdir(options.path)) if options.is_folder else [""]:
+            path = os.path.join(options.path, name) if name else options.path
+            if name and options.pattern is not None and options.pattern.fullmatch(name) is None:
                 continue
             try:
                 if os.path.isfile(path) and os.path.commonpath((folder, os.path.realpath(path))) == folder:
@@ -119,6 +134,8 @@ class FileSource(ReplayableSource):
     async def _read_whole(self, path: str, identity: list[int], start: list[Any] | None) -> None:
         restores = self._restores
         resumes = start is not None and start[0] == path and start[1:3] == identity[:2] and start[3] <= identity[2]
+        if start is not None and start[4] and (self._options.is_folder or self._options.is_cron):
+            resumes = False  # that file was read to its end: this one is another one, perhaps with the same inode
         try:
             file = await asyncio.to_thread(open, path, "rb")
         except FileNotFoundError:
@@ -143,9 +160,9 @@ class FileSource(ReplayableSource):
     async def _deliver_whole(self, path: str, identity: list[int], file: BinaryIO, offset: int) -> bool:
         options = self._options
         number, pending = 0, None
-        if options.mode in ("text.full", "binary.full"):
+        if options.cutting.mode in ("text.full", "binary.full"):
             content = await asyncio.to_thread(file.read)
-            payload = content if options.mode == "binary.full" else _text(content.removeprefix(_BOM))
+            payload = content if options.cutting.mode == "binary.full" else text_of(content.removeprefix(BOM))
             properties = self._properties(path, is_last=True, number=0, length=len(content))
             return await self.deliver(payload, properties, [path, *identity[:2], len(content), identity])
         # One payload is held back, so that the last one is known.
@@ -163,13 +180,13 @@ class FileSource(ReplayableSource):
 
     async def _payloads(self, file: BinaryIO, offset: int) -> Any:
         options = self._options
-        file.seek(offset)
-        if options.mode == "binary.chunked":
+        if options.cutting.mode == "binary.chunked":
+            file.seek(offset)
             while chunk := await asyncio.to_thread(file.read, options.size):
                 offset += len(chunk)
                 yield chunk, offset
             return
-        lines = _Lines(offset, 0 if offset else options.skipped, strips=True)
+        lines = self._splitter(file, offset)
         last = None
         while True:
             block = await asyncio.to_thread(file.read, _BLOCK)
@@ -184,8 +201,24 @@ class FileSource(ReplayableSource):
                 last = found
             if not block:
                 break
+        self._warn_of_rest(lines, file)
         if options.part == "last" and last is not None:
             yield last
+
+    def _splitter(self, file: BinaryIO, offset: int) -> Splitter:
+        """Return what cuts the content of a file from an offset on, and move the file to it."""
+        cutting = self._options.cutting
+        first = cutting.first_byte(offset)
+        file.seek(first)
+        return cutting.splitter(offset, file.read(offset - first), strips=not self._options.tailing)
+
+    def _warn_of_rest(self, lines: Splitter, file: BinaryIO) -> None:
+        if lines.is_unfinished:
+            logger.warning(
+                "source 'file' of stream '%s': the last match in '%s' has no end; it is left out",
+                self.context.stream,
+                file.name,
+            )
 
     def _properties(self, path: str, *, is_last: bool, number: int, length: int) -> list[object]:
         values = {
@@ -227,93 +260,43 @@ class FileSource(ReplayableSource):
                     continue
                 status = os.fstat(file.fileno())
                 key = [status.st_dev, status.st_ino]
-                lines = _Lines(offset, 0 if offset else self._options.skipped, strips=False)
+                lines, numbers = self._splitter(file, offset), count()
                 while True:
                     rotated = not await asyncio.to_thread(_is_at, path, key)
                     size = os.fstat(file.fileno()).st_size
                     if size < lines.end:
                         logger.warning("source 'file': '%s' was truncated; reading it from its beginning", path)
-                        lines = _Lines(0, self._options.skipped, strips=False)
-                        file.seek(0)
+                        lines, numbers = self._splitter(file, 0), count()
+                    at_rest = True
                     while block := await asyncio.to_thread(file.read, _BLOCK):
-                        try:
-                            await self._put_lines(lines.feed(block), key)
-                        except ValueError as error:
-                            logger.error("source 'file' of stream '%s': '%s': %s", self.context.stream, path, error)
-                            lines = _Lines(lines.end, 1, strips=False)  # the rest of the line is skipped, too
+                        at_rest = False
+                        await self._put_found(lines, lines.feed(block), numbers, key)
                     if rotated:
                         break
+                    await self._put_found(lines, lines.settle(at_rest=at_rest), numbers, key)
                     await asyncio.sleep(self._options.interval)
-                await self._put_lines(lines.finish(), key)
+                await self._put_found(lines, lines.finish(), numbers, key)
+                self._warn_of_rest(lines, file)
                 file.close()
                 file, offset = await asyncio.to_thread(_opened, path, None)
         finally:
             if file is not None:
                 file.close()
 
-    async def _put_lines(self, lines: Iterator[tuple[str | bytes, int]], key: list[int]) -> None:
+    async def _put_found(
+        self, lines: Splitter, found: Iterator[tuple[str | bytes, int]], numbers: Iterator[int], key: list[int]
+    ) -> None:
         path = self._options.path
-        for number, (line, end) in enumerate(lines):
-            properties = self._properties(path, is_last=False, number=number, length=len(line)) if self._names else ()
-            await self.put(line, properties, [path, *key, end, None])
-
-
-class _Lines:
-    """Splits blocks of a file into lines.
-
-    Args:
-        offset: offset of the first block.
-        skipped: number of lines to skip.
-        strips: whether lines lose the spaces around them.
-
-    Attributes:
-        end: offset after the blocks.
-    """
-
-    def __init__(self, offset: int, skipped: int, *, strips: bool) -> None:
-        self.end = offset
-        self._offset = offset  # of the rest
-        self._rest = b""
-        self._skipped = skipped
-        self._strips = strips
-
-    def feed(self, block: bytes) -> Iterator[tuple[str | bytes, int]]:
-        """Return the lines that a block completes, each with the offset after it; empty ones are left out.
-
-        Raises:
-            ValueError: a line is larger than :data:`LARGEST_LINE`.
-        """
-        self.end += len(block)
-        *lines, self._rest = (self._rest + block).split(b"\n")
-        for line in lines:
-            self._offset += len(line) + 1
-            yield from self._line(line, self._offset)
-        if len(self._rest) > LARGEST_LINE:
-            raise ValueError(f"a line of more than {LARGEST_LINE} bytes")
-
-    def finish(self) -> Iterator[tuple[str | bytes, int]]:
-        """Return the last line, if it has no line end."""
-        rest, self._rest = self._rest, b""
-        if rest:
-            yield from self._line(rest, self.end)
-
-    def _line(self, line: bytes, end: int) -> Iterator[tuple[str | bytes, int]]:
-        if self._skipped:
-            self._skipped -= 1
-            return
-        if end - len(line) <= 1 and line.startswith(_BOM):
-            line = line.removeprefix(_BOM)
-        text = _text(line.strip() if self._strips else line.removesuffix(b"\r"))
-        if text:
-            yield text, end
-
-
-def _text(content: bytes) -> str | bytes:
-    """Return bytes as text; bytes that are not UTF-8 stay bytes, which mappers reject with the reason."""
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return content
+        try:
+            for payload, end in found:
+                number = next(numbers)
+                properties: Sequence[object] = ()
+                if self._names:
+                    properties = self._properties(path, is_last=False, number=number, length=len(payload))
+                await self.put(payload, properties, [path, *key, end, None])
+        except ValueError as error:
+            logger.error("source 'file' of stream '%s': '%s': %s", self.context.stream, path, error)
+            lines.skip()
 
 
 def _identity(status: os.stat_result) -> list[int]:
@@ -344,7 +327,6 @@ def _opened(path: str, start: list[Any] | None) -> tuple[BinaryIO | None, int]:
                 continue
             if [status.st_dev, status.st_ino] == key and status.st_size >= offset:
                 file = open(candidate, "rb")  # noqa: SIM115 - closed by the caller
-                file.seek(offset)
                 return file, offset
     try:
         return open(path, "rb"), 0

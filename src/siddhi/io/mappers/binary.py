@@ -49,6 +49,7 @@ class BinarySourceMapper(SourceMapper):
                 )
         self._attributes = context.attributes
         types = [type_ for _, type_ in context.attributes]
+        self._events_of = context.binary_events
         self._segments = _segments(types)
         self._is_fixed = len(self._segments) == 1 and AttributeType.OBJECT not in types
         self._objects = [position for position, type_ in enumerate(types) if type_ is AttributeType.OBJECT]
@@ -63,14 +64,18 @@ class BinarySourceMapper(SourceMapper):
         if not isinstance(payload, (bytes, bytearray, memoryview)):
             raise MappingFailedError(f"expected bytes, got {type(payload).__name__}")
         data = bytes(payload)
+        decoded = self._events_of(data)
+        if decoded is not None:
+            handler.send_events(decoded)
+            return
+        # What follows finds the errors, and reads the other events of a message with a text that is not UTF-8.
         if len(data) < 4:
             raise MappingFailedError(f"the message has {len(data)} bytes, expected the number of events in the first 4")
         (count,) = _COUNT.unpack_from(data)
         if count < 0:
             raise MappingFailedError(f"the number of events in the message is {count}")
         if self._is_fixed:
-            self._map_fixed(data, count, handler)
-            return
+            self._check_length(data, count)
         events: list[Event] = []
         failed: list[tuple[MappingFailedError, bytes]] = []
         at = 4
@@ -94,14 +99,13 @@ class BinarySourceMapper(SourceMapper):
         for error, part in failed:
             handler.fail(error, part)
 
-    def _map_fixed(self, data: bytes, count: int, handler: InputEventHandler) -> None:
-        """Map a message whose events all have the same length."""
+    def _check_length(self, data: bytes, count: int) -> None:
+        """Check the length of a message whose events all have the same length."""
         ((layout, _),) = self._segments
         if len(data) != 4 + count * layout.size:
             raise MappingFailedError(
                 f"the message has {len(data)} bytes, expected {4 + count * layout.size} for its {count} events"
             )
-        handler.send_events([Event(values[0], values[1:]) for values in layout.iter_unpack(memoryview(data)[4:])])
 
     def _event(self, data: bytes, at: int) -> tuple[list[Any], int, MappingFailedError | None]:
         """Return the timestamp and values of an event, the index after it, and the error of a text that is not UTF-8.

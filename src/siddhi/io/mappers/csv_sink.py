@@ -9,6 +9,7 @@ from siddhi.errors import SiddhiAppCreationError, did_you_mean
 from siddhi.event import Event
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.mappers.csv_records import column_of, format_of
+from siddhi.io.mappers.texts import checked
 from siddhi.io.options import OptionHolder, Template
 from siddhi.io.sink import SinkListener, SinkMapper
 from siddhi.types import AttributeType
@@ -56,16 +57,16 @@ class CsvSinkMapper(SinkMapper):
     def map_event(self, event: Event, listener: SinkListener) -> None:
         """Publish the record of an event; before the first one, the header."""
         self._publish_header(listener)
-        listener.publish(self._record_of(event))
+        listener.publish(checked(self._record_of(event)))
 
     def map_events(self, events: Sequence[Event], listener: SinkListener) -> None:
         """Publish each record by itself, or all in one payload if ``event.grouping.enabled`` is true."""
         self._publish_header(listener)
         if self._grouped:
-            listener.publish("".join(map(self._record_of, events)))
+            listener.publish(checked("".join(map(self._record_of, events))))
         else:
             for event in events:
-                listener.publish(self._record_of(event))
+                listener.publish(checked(self._record_of(event)))
 
     def _publish_header(self, listener: SinkListener) -> None:
         if self._header is not None:

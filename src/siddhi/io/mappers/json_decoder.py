@@ -24,7 +24,9 @@ Decode = Callable[[Any], "Decoded | None"]
 _LARGEST_FLOAT = 3.4028234e38
 
 
-def default_decoder(attributes: Sequence[tuple[str, AttributeType]], *, strict: bool) -> Decode | None:
+def default_decoder(
+    attributes: Sequence[tuple[str, AttributeType]], *, strict: bool, lenient: bool = False
+) -> Decode | None:
     """Return a decoder of payloads with one key per attribute, with or without ``event`` around them.
 
     It returns None for a payload that it does not accept.
@@ -32,6 +34,7 @@ def default_decoder(attributes: Sequence[tuple[str, AttributeType]], *, strict: 
     Args:
         attributes: names and types of the attributes.
         strict: whether a missing attribute is an error.
+        lenient: whether a double of one object takes integers.
 
     Returns:
         The decoder, or None if msgspec is not installed or an attribute has a type that it does not support.
@@ -43,7 +46,9 @@ def default_decoder(attributes: Sequence[tuple[str, AttributeType]], *, strict: 
     types = [_type(msgspec, type_) for _, type_ in attributes]
     if None in types:
         return None
-    doubles = tuple(position for position, (_, type_) in enumerate(attributes) if type_ is AttributeType.DOUBLE)
+    doubles = tuple(
+        position for position, (_, type_) in enumerate(attributes) if type_ is AttributeType.DOUBLE and not lenient
+    )
 
     def decoders(types: Sequence[Any], *, listed: bool) -> tuple[Any, Any]:
         bare = _struct(msgspec, names, types, optional=not strict and not listed, closed=True)

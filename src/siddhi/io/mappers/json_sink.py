@@ -11,6 +11,7 @@ from siddhi.errors import MappingFailedError
 from siddhi.event import Event
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.mappers.templates import only_template, with_null
+from siddhi.io.mappers.texts import checked
 from siddhi.io.options import OptionHolder, Template
 from siddhi.io.sink import SinkListener, SinkMapper
 from siddhi.types import AttributeType
@@ -49,10 +50,10 @@ class JsonSinkMapper(SinkMapper):
         """Publish the text of an event.
 
         Raises:
-            MappingFailedError: the text is not JSON, which ``validate.json`` checks.
+            MappingFailedError: the text is not JSON, which ``validate.json`` checks, or can't be written as UTF-8.
         """
         self._check([event])
-        listener.publish(f"{self._prefix}{self._text_of(event)}{self._suffix}")
+        listener.publish(checked(f"{self._prefix}{self._text_of(event)}{self._suffix}"))
 
     def map_events(self, events: Sequence[Event], listener: SinkListener) -> None:
         """Publish a list of the events' texts, or each text by itself if ``event.grouping.enabled`` is false."""
@@ -62,7 +63,8 @@ class JsonSinkMapper(SinkMapper):
             return
         self._check(events)
         separator = "," if self._template is None else ",\n"
-        listener.publish(f"{self._prefix}[{separator.join(map(self._text_of, events))}]{self._suffix}")
+        joined = separator.join(map(self._text_of, events))
+        listener.publish(checked(f"{self._prefix}[{joined}]{self._suffix}"))
 
     def _text_of(self, event: Event) -> str:
         if self._template is not None:

@@ -28,6 +28,7 @@ class JsonSourceMapper(SourceMapper):
 
     def init(self, options: OptionHolder, mappings: tuple[AttributeMapping, ...], context: ConnectorContext) -> None:
         self._strict = options.flag("fail.on.missing.attribute", default=True)
+        self._lenient = options.flag("lenient", default=False)
         self._grouped = options.flag("event.grouping.enabled", default=True)
         self.allow_null_in_transport_properties = not self._strict
         enclosing = options.static("enclosing.element", "$").strip()
@@ -41,9 +42,10 @@ class JsonSourceMapper(SourceMapper):
         ]
         self._decode: Decode | None
         if mappings:
+            options.without_effect(("lenient",), "no @attributes")
             self._decode = custom_decoder(context.attributes, self._paths, self._enclosing, strict=self._strict)
         else:
-            self._decode = default_decoder(context.attributes, strict=self._strict)
+            self._decode = default_decoder(context.attributes, strict=self._strict, lenient=self._lenient)
 
     def map(self, payload: Any, handler: InputEventHandler) -> None:
         """Map a payload.
@@ -109,18 +111,19 @@ class JsonSourceMapper(SourceMapper):
                 and first.lower() == "event"
                 and (first not in self._names or isinstance(document[first], dict))
             ):
-                if len(document) > 1:
+                if len(document) > 1 and not self._lenient:
                     raise MappingFailedError(f"unknown key {compact(list(document)[1])} beside '{first}'")
                 document = document[first]
         keys = document if isinstance(document, dict) else {}
         if document is not keys and isinstance(document, list):
             raise MappingFailedError("expected an object, got a list")
-        for key in keys:
-            if key not in self._names:
-                raise MappingFailedError(f"unknown key {compact(key)}: the stream has no such attribute")
+        if not self._lenient:
+            for key in keys:
+                if key not in self._names:
+                    raise MappingFailedError(f"unknown key {compact(key)}: the stream has no such attribute")
         return tuple(
             read(keys[name]) if name in keys else self._missing(name)
-            for name, read in zip(self._names, self._exact, strict=True)
+            for name, read in zip(self._names, self._loose if self._lenient else self._exact, strict=True)
         )
 
     def _listed_row(self, element: Any) -> Row:

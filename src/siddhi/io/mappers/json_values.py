@@ -96,6 +96,10 @@ def exact_reader(name: str, type_: AttributeType) -> Callable[[Any], object]:
                     return integer
             elif type_ is AttributeType.FLOAT or not value.is_integer:
                 return float(value)
+            else:
+                raise MappingFailedError(
+                    f"attribute '{name}': {value} is not a double: write {value}.0, or set lenient = 'true'"
+                )
         raise MappingFailedError(f"attribute '{name}': {_shown(value)} is not {_named(type_)}")
 
     return read

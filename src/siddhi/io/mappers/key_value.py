@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any, ClassVar
 
-from siddhi.errors import MappingFailedError, shown
+from siddhi.errors import EventError, MappingFailedError, shown
 from siddhi.event import Event
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.options import OptionHolder, Template
@@ -17,6 +18,14 @@ from siddhi.types import AttributeType
 
 __all__ = ["KeyValueSinkMapper", "KeyValueSourceMapper"]
 
+_CLASSES = {
+    AttributeType.STRING: str,
+    AttributeType.BOOL: bool,
+    AttributeType.INT: int,
+    AttributeType.LONG: int,
+    AttributeType.FLOAT: float,
+    AttributeType.DOUBLE: float,
+}
 _LIMITS = {AttributeType.INT: 2**31, AttributeType.LONG: 2**63}
 
 Convert = Callable[[Any], object]
@@ -38,6 +47,12 @@ class KeyValueSourceMapper(SourceMapper):
                 zip(context.attributes, context.readers, strict=True)
             )
         ]
+        # Values that have the attributes' types already are a row.
+        keys = [key for key, *_ in self._fields]
+        classes = tuple(_CLASSES.get(type_) for _, type_ in context.attributes)
+        is_usual = len(keys) > 1 and None not in keys and None not in classes
+        self._classes = classes if is_usual else ()
+        self._values: Callable[[Any], tuple[Any, ...]] = itemgetter(*keys) if is_usual else lambda _: (None,)
 
     def map(self, payload: Any, handler: InputEventHandler) -> None:
         """Map a payload.
@@ -47,6 +62,17 @@ class KeyValueSourceMapper(SourceMapper):
         """
         if not isinstance(payload, Mapping):
             raise MappingFailedError(f"expected a dict, got {type(payload).__name__}")
+        try:
+            usual = self._values(payload)
+        except KeyError:
+            usual = ()
+        if usual and tuple(map(type, usual)) == self._classes:
+            try:
+                handler.send_row(usual)
+            except EventError:  # a number is out of range: found again below
+                pass
+            else:
+                return
         row: list[object] = []
         for key, name, type_, convert in self._fields:
             value = None if key is None else payload.get(key)

@@ -10,7 +10,7 @@ from siddhi.event import Event
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.mappers.templates import only_template
 from siddhi.io.mappers.text_source import DELIMITER
-from siddhi.io.mappers.texts import unescaped
+from siddhi.io.mappers.texts import checked, unescaped
 from siddhi.io.options import OptionHolder, Template
 from siddhi.io.sink import SinkListener, SinkMapper
 from siddhi.types import AttributeType
@@ -42,12 +42,12 @@ class TextSinkMapper(SinkMapper):
 
     def map_event(self, event: Event, listener: SinkListener) -> None:
         """Publish the text of an event."""
-        listener.publish(self._text_of(event))
+        listener.publish(checked(self._text_of(event)))
 
     def map_events(self, events: Sequence[Event], listener: SinkListener) -> None:
         """Publish the text of each event; one payload with all of them if ``event.grouping.enabled`` is true."""
         if self._grouped:
-            listener.publish(self._delimiter.join(map(self._text_of, events)))
+            listener.publish(checked(self._delimiter.join(map(self._text_of, events))))
         else:
             for event in events:
                 self.map_event(event, listener)

@@ -48,6 +48,7 @@ class TextSourceMapper(SourceMapper):
         self._groups: list[tuple[int, int, int]] = []
         self._undeclared: str | None = None
         self._is_custom = bool(mappings)
+        self._usual = None if mappings else _usual_layout(context, self._separator)
         patterns = {
             name[len(_PATTERN) :]: options.static(name) for name in options.names if name.lower().startswith(_PATTERN)
         }
@@ -85,6 +86,13 @@ class TextSourceMapper(SourceMapper):
         """
         text = decoded(payload)
         row_of = self._matched_row if self._is_custom else self._default_row
+        if self._usual is not None:
+            parts = [text] if self._delimiter is None else text.split(self._delimiter)
+            usual = self._usual(parts)
+            if usual is not None:
+                for row in usual:
+                    handler.send_row(row)
+                return
         if self._delimiter is None or self._delimiter not in text:
             handler.send_row(row_of(text))
             return
@@ -118,6 +126,36 @@ class TextSourceMapper(SourceMapper):
         if self._strict:
             raise MappingFailedError(f"the text has no '{name}'")
         return None
+
+
+def _usual_layout(context: ConnectorContext, separator: str) -> Callable[[list[str]], list[Row] | None]:
+    """Return a reader of texts in the default layout that have all attributes in order, and neither quotes in strings nor commas.
+
+    It matches each text with one pattern, and returns None if one does not match or has an error. The result is the same as
+    that of the general reader.
+    """
+    value = {
+        AttributeType.STRING: r'"([^"\r\n,]*)"',
+        AttributeType.OBJECT: r'"([^"\r\n,]*)"',
+        AttributeType.BOOL: "(true|false)",
+    }
+    match = re.compile(
+        re.escape(separator).join(
+            f"{re.escape(name)}:{value.get(type_, '([-+0-9.A-Za-z]+)')}" for name, type_ in context.attributes
+        )
+    ).fullmatch
+    rows = context.record_reader(list(range(len(context.attributes))), null=None, lenient=False).rows
+
+    def read(parts: list[str]) -> list[Row] | None:
+        found = list(map(match, parts))
+        if None in found:
+            return None
+        try:
+            return rows([list(one.groups()) for one in found if one is not None])
+        except ValueError:
+            return None
+
+    return read
 
 
 def _compiled(name: str, pattern: str) -> tuple[Search, int]:

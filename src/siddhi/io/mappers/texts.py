@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from siddhi.errors import MappingFailedError
 
-__all__ = ["decoded", "unescaped"]
+__all__ = ["checked", "decoded", "unescaped"]
 
 
 def decoded(payload: object) -> str:
@@ -21,6 +21,20 @@ def decoded(payload: object) -> str:
         return str(payload, "utf-8")
     except ValueError as error:
         raise MappingFailedError(f"the payload is not UTF-8: {error}") from None
+
+
+def checked(text: str) -> str:
+    """Return the text of a payload that can be written as UTF-8.
+
+    Raises:
+        MappingFailedError: it has a lone surrogate.
+    """
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise MappingFailedError(f"the payload can't be written as UTF-8: {error}") from None
+    return text
 
 
 def unescaped(text: str) -> str:

@@ -10,6 +10,7 @@ from siddhi.errors import MappingFailedError, SiddhiAppCreationError
 from siddhi.event import Event
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.mappers.templates import only_template
+from siddhi.io.mappers.texts import checked
 from siddhi.io.mappers.xml_documents import XSI, Documents, escaped, is_name
 from siddhi.io.options import OptionHolder, Template
 from siddhi.io.sink import SinkListener, SinkMapper
@@ -71,7 +72,7 @@ class XmlSinkMapper(SinkMapper):
             has_null = any(None in event.data for event in events)
             opening = self._open_with_nil if has_null else self._open
             payload = f"{opening}{''.join(map(self._text_of, events))}{self._close}"
-        listener.publish(payload)
+        listener.publish(checked(payload))
 
     def _text_of(self, event: Event) -> str:
         members = [

@@ -1,0 +1,1 @@
+"""Mails: sent by SMTP, received by IMAP and POP3."""

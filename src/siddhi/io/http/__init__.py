@@ -1,0 +1,1 @@
+"""HTTP: sources that listen, sinks that call, and server-sent events."""

@@ -1,0 +1,1 @@
+"""Apache Kafka: ``@source(type = 'kafka')`` and ``@sink(type = 'kafka')``, through librdkafka."""

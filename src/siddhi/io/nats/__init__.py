@@ -1,0 +1,1 @@
+"""NATS, core and JetStream: ``@source(type = 'nats')`` and ``@sink(type = 'nats')``."""

@@ -1,0 +1,1 @@
+"""Prometheus: metrics that are exposed, pushed and scraped."""

@@ -1,0 +1,1 @@
+"""RabbitMQ: messages of AMQP 0-9-1."""

@@ -1,0 +1,1 @@
+"""Amazon SQS: messages of queues."""

@@ -1,0 +1,1 @@
+"""Siddhi's TCP protocol: source and sink."""

@@ -1,0 +1,1 @@
+"""WebSocket: client and server, each as source and sink, over the package websockets."""
