@@ -1,10 +1,100 @@
 """Extensions: their metadata, the registry, and the decorators that declare them."""
 
-from siddhi.extension.connectors import *  # noqa: F403
-from siddhi.extension.declaring import ArgumentSpec  # noqa: F401
-from siddhi.extension.decorators import *  # noqa: F403
-from siddhi.extension.docgen import *  # noqa: F403
-from siddhi.extension.incremental import *  # noqa: F403
-from siddhi.extension.metadata import *  # noqa: F403
-from siddhi.extension.processors import *  # noqa: F403
-from siddhi.extension.registry import *  # noqa: F403
+from __future__ import annotations
+
+from siddhi.extension.connectors import (
+    ConnectorMetadata,
+    ConnectorOption,
+    DistributionStrategyMetadata,
+    SinkMapperMetadata,
+    SinkMetadata,
+    SourceMapperMetadata,
+    SourceMetadata,
+    StoreMetadata,
+)
+from siddhi.extension.declaring import ArgumentSpec
+from siddhi.extension.decorators import (
+    aggregator,
+    distribution_strategy,
+    function,
+    sink,
+    sink_mapper,
+    source,
+    source_mapper,
+    store,
+    stream_function,
+)
+from siddhi.extension.docgen import reference_page, signature
+from siddhi.extension.incremental import (
+    BaseAggregator,
+    BaseAttribute,
+    IncrementalAttributeAggregator,
+    incremental_aggregator,
+)
+from siddhi.extension.metadata import (
+    AggregatorMetadata,
+    ExtensionMetadata,
+    FunctionMetadata,
+    IncrementalAggregatorMetadata,
+    NullRule,
+    Overload,
+    Parameter,
+    Repeat,
+    ReturnRule,
+    ScriptLanguageMetadata,
+    StreamFunctionMetadata,
+    StreamProcessorMetadata,
+    WindowMetadata,
+)
+from siddhi.extension.processors import RESET, ProcessorContext, Reset, stream_processor, window
+from siddhi.extension.registry import ENTRY_POINT_GROUPS, Registry, builtin_registry, metadata_of, shared_registry
+
+__all__ = [
+    "ENTRY_POINT_GROUPS",
+    "RESET",
+    "AggregatorMetadata",
+    "ArgumentSpec",
+    "BaseAggregator",
+    "BaseAttribute",
+    "ConnectorMetadata",
+    "ConnectorOption",
+    "DistributionStrategyMetadata",
+    "ExtensionMetadata",
+    "FunctionMetadata",
+    "IncrementalAggregatorMetadata",
+    "IncrementalAttributeAggregator",
+    "NullRule",
+    "Overload",
+    "Parameter",
+    "ProcessorContext",
+    "Registry",
+    "Repeat",
+    "Reset",
+    "ReturnRule",
+    "ScriptLanguageMetadata",
+    "SinkMapperMetadata",
+    "SinkMetadata",
+    "SourceMapperMetadata",
+    "SourceMetadata",
+    "StoreMetadata",
+    "StreamFunctionMetadata",
+    "StreamProcessorMetadata",
+    "WindowMetadata",
+    "aggregator",
+    "builtin_registry",
+    "distribution_strategy",
+    "function",
+    "incremental_aggregator",
+    "metadata_of",
+    "reference_page",
+    "shared_registry",
+    "signature",
+    "sink",
+    "sink_mapper",
+    "source",
+    "source_mapper",
+    "store",
+    "stream_function",
+    "stream_processor",
+    "window",
+]

@@ -37,6 +37,9 @@ class ConnectorOption:
 
     ``dynamic``: the value can contain attributes of the events, as ``{{name}}``. ``place``: the value is a location, which a
     policy (:class:`siddhi.SandboxPolicy`) can restrict: ``url`` (also host and port), ``name`` (such as a topic) or ``file``.
+    ``secret``: the value is a secret, or says where it is: ``env:NAME`` or ``file:/path``; read it with
+    :meth:`siddhi.io.OptionHolder.secret`. ``unit``: the value is a duration, such as ``'5 sec'``, or a plain number of this unit;
+    read it with :meth:`siddhi.io.OptionHolder.duration`.
     """
 
     name: str
@@ -44,6 +47,8 @@ class ConnectorOption:
     required: bool = False
     dynamic: bool = False
     place: Literal["url", "name", "file"] | None = None
+    secret: bool = False
+    unit: Literal["ms", "sec"] | None = None
 
     @property
     def is_prefix(self) -> bool:
@@ -53,12 +58,23 @@ class ConnectorOption:
 
 @frozen(kw_only=True)
 class ConnectorMetadata(ExtensionMetadata):
-    """Base of the connectors. ``options`` are the declared options; an unknown option is passed on, with a warning."""
+    """Base of the connectors. ``options`` are the declared options; an unknown option is passed on, with a warning.
+
+    Attributes:
+        common: options that all connectors of the kind have.
+        location: the class of a built-in: module below :mod:`siddhi.io`, and name.
+        packages: modules of other packages that the class imports; without them an app is not created.
+        extra: the extra of this package that installs them.
+    """
 
     default_namespace: ClassVar[str] = ""
     methods: ClassVar[tuple[str, ...]] = ()
+    common: ClassVar[tuple[ConnectorOption, ...]] = ()
 
     options: tuple[ConnectorOption, ...] = ()
+    location: str | None = None
+    packages: tuple[str, ...] = ()
+    extra: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,10 +84,24 @@ class ConnectorMetadata(ExtensionMetadata):
     def option(self, name: str) -> ConnectorOption | None:
         """Return the option of this name (any case), or None. An option ``regex.*`` stands for all of that prefix."""
         lowered = name.lower()
-        for option in self.options:
+        for option in (*self.options, *self.common):
             if option.name.lower() == lowered or (option.is_prefix and lowered.startswith(option.name[:-1].lower())):
                 return option
         return None
+
+
+RETRY_OPTIONS: tuple[ConnectorOption, ...] = (
+    ConnectorOption(
+        "retry.initial",
+        "pause before the second attempt to connect, in ms; default: 5 sec, then 10, 15, 30 sec, ...",
+        unit="ms",
+    ),
+    ConnectorOption("retry.multiplier", "factor from one pause to the next; default with 'retry.initial': 2"),
+    ConnectorOption("retry.max", "longest pause, in ms; default: 5 min", unit="ms"),
+    ConnectorOption("retry.jitter", "share by which a pause varies at random; default: 0.1"),
+    ConnectorOption("retry.limit", "number of attempts after which no more are made; default: none"),
+)
+"""Options of all sources and sinks: the pauses between attempts to connect."""
 
 
 @frozen(kw_only=True)
@@ -80,6 +110,7 @@ class SourceMetadata(ConnectorMetadata):
 
     title: ClassVar[str] = "source"
     default_namespace: ClassVar[str] = "source"
+    common: ClassVar[tuple[ConnectorOption, ...]] = RETRY_OPTIONS
     methods: ClassVar[tuple[str, ...]] = ("init", "connect", "disconnect", "pause", "resume")
 
 
@@ -98,6 +129,7 @@ class SinkMetadata(ConnectorMetadata):
 
     title: ClassVar[str] = "sink"
     default_namespace: ClassVar[str] = "sink"
+    common: ClassVar[tuple[ConnectorOption, ...]] = RETRY_OPTIONS
     methods: ClassVar[tuple[str, ...]] = ("init", "connect", "publish", "disconnect")
 
 

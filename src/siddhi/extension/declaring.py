@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from siddhi.errors import ExtensionError
 from siddhi.extension.metadata import ExtensionMetadata, Parameter, Repeat
 from siddhi.extension.registry import Registry, shared_registry
 from siddhi.query_api.definition import Attribute
 from siddhi.types import AttributeType
+
+if TYPE_CHECKING:
+    from inspect import Parameter as Formal
 
 __all__ = ["ArgumentSpec", "appended", "check_signature", "described", "parameters", "register", "split"]
 
@@ -25,8 +28,18 @@ def register(metadata: ExtensionMetadata, implementation: _T, registry: Registry
     Raises:
         ExtensionError: the metadata contradicts itself, or the name is taken.
     """
-    (registry if registry is not None else shared_registry()).register(metadata)
-    implementation.__siddhi_extension__ = metadata  # type: ignore[attr-defined]
+    try:
+        implementation.__siddhi_extension__ = metadata  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        raise ExtensionError(
+            f"'{metadata.full_name}': {implementation!r} can't be declared, since it has no place for the declaration (functions "
+            "written in C and methods have none); wrap it in a function of your own"
+        ) from None
+    try:
+        (registry if registry is not None else shared_registry()).register(metadata)
+    except BaseException:
+        del implementation.__siddhi_extension__  # type: ignore[attr-defined]
+        raise
     return implementation
 
 
@@ -53,9 +66,7 @@ def parameters(name: str, args: Sequence[ArgumentSpec], target: Any, first: int 
     Raises:
         ExtensionError: an argument is not an attribute type.
     """
-    from inspect import signature
-
-    names = list(signature(target).parameters)[first:] if callable(target) else []
+    names = [formal.name for formal in _formals(name, target)][first:] if callable(target) else []
     found: list[Parameter] = []
     for position, spec in enumerate(args):
         label = names[position] if position < len(names) else f"arg{position + 1}"
@@ -86,6 +97,22 @@ def appended(name: str, appends: Mapping[str, AttributeType] | Sequence[Attribut
     return added
 
 
+def _formals(name: str, implementation: Any) -> list[Formal]:
+    """Return the parameters of a function.
+
+    Raises:
+        ExtensionError: it has no signature.
+    """
+    from inspect import signature
+
+    try:
+        return list(signature(implementation).parameters.values())
+    except (TypeError, ValueError):
+        raise ExtensionError(
+            f"'{name}': {implementation!r} does not say what arguments it takes; wrap it in a function of your own"
+        ) from None
+
+
 def check_signature(name: str, implementation: Any, count: int, repeat: Repeat) -> None:
     """Reject a Python function that can't accept the declared arguments.
 
@@ -93,11 +120,10 @@ def check_signature(name: str, implementation: Any, count: int, repeat: Repeat) 
         ExtensionError: the signature does not match, or it is not a function.
     """
     from inspect import Parameter as Formal
-    from inspect import signature
 
     if not callable(implementation):
         raise ExtensionError(f"'{name}': {implementation!r} cannot be called")
-    formals = list(signature(implementation).parameters.values())
+    formals = _formals(name, implementation)
     positional = [formal for formal in formals if formal.kind in (Formal.POSITIONAL_ONLY, Formal.POSITIONAL_OR_KEYWORD)]
     variadic = any(formal.kind is Formal.VAR_POSITIONAL for formal in formals)
     required = sum(1 for formal in positional if formal.default is Formal.empty)

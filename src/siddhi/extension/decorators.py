@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from siddhi._callables import is_coroutine_function
+from siddhi.errors import ExtensionError
 from siddhi.extension.connectors import (
     ConnectorOption,
     DistributionStrategyMetadata,
@@ -32,6 +34,7 @@ from siddhi.extension.declaring import (
 )
 from siddhi.extension.metadata import (
     AggregatorMetadata,
+    Awaiting,
     ExtensionMetadata,
     FunctionMetadata,
     Overload,
@@ -54,6 +57,11 @@ __all__ = [
     "store",
     "stream_function",
 ]
+
+CONCURRENCY = 8
+"""Calls of a coroutine function that run beside each other."""
+BUFFER = 1024
+"""Number of events that wait for the results of such calls before senders do."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
@@ -104,11 +112,16 @@ def aggregator(
     *,
     args: Sequence[ArgumentSpec] = (),
     returns: ReturnRule,
+    any_order: bool = False,
     description: str | None = None,
     example: str = "",
     registry: Registry | None = None,
 ) -> Callable[[_C], _C]:
     """Declare an attribute aggregator: a class with ``add(*values)``, ``remove(*values)``, ``reset()`` and ``value()``.
+
+    Args:
+        any_order: the value does not depend on the order in which values are added, and any of them can be removed. Then a
+            temporal window adds and removes each row once; else it adds all its rows to a new object for each result.
 
     Raises:
         ExtensionError: name, arguments or methods are invalid, or the name is taken.
@@ -126,6 +139,7 @@ def aggregator(
             namespace=namespace,
             overloads=(overload,),
             returns=returns,
+            any_order=any_order,
             implementation=implementation,
             description=described(description, implementation),
             example=example,
@@ -140,14 +154,31 @@ def stream_function(
     *,
     args: Sequence[ArgumentSpec] = (),
     appends: Mapping[str, AttributeType] | Sequence[Attribute] = (),
+    concurrency: int | None = None,
+    timeout: float | None = None,
+    buffer: int | None = None,
     description: str | None = None,
     example: str = "",
     registry: Registry | None = None,
 ) -> Callable[[_F], _F]:
     """Declare a stream function: called with the arguments, it returns one value per attribute of ``appends``.
 
+    It may be an ``async def`` function. Then its calls run beside each other on an event loop of the engine, and the events go
+    on in their order.
+
+    Args:
+        name: ``name`` or ``namespace:name``.
+        args: types of the arguments.
+        appends: attributes it appends, with their types.
+        concurrency: how many calls of one query run at a time; None: 8. As ``timeout`` and ``buffer`` for ``async def`` only.
+        timeout: seconds that a call may take before it is cancelled and its event fails; None: any time.
+        buffer: number of events that wait for results, beyond which senders wait; None: 1024.
+        description: for the reference page; by default the docstring of the function.
+        example: for the reference page.
+        registry: the registry to add it to; None: that of the process.
+
     Raises:
-        ExtensionError: name, arguments or signature are invalid, or the name is taken.
+        ExtensionError: name, arguments, signature or settings are invalid, or the name is taken.
     """
 
     def declare(implementation: _F) -> _F:
@@ -160,6 +191,7 @@ def stream_function(
             namespace=namespace,
             overloads=(overload,),
             appends=added,
+            awaiting=_awaiting(name, implementation, concurrency, timeout, buffer),
             implementation=implementation,
             description=described(description, implementation),
             example=example,
@@ -167,6 +199,26 @@ def stream_function(
         return register(metadata, implementation, registry)
 
     return declare
+
+
+def _awaiting(
+    name: str, implementation: object, concurrency: int | None, timeout: float | None, buffer: int | None
+) -> Awaiting | None:
+    """Return how the calls of a stream function run; None: it is a plain function.
+
+    Raises:
+        ExtensionError: a setting is invalid, or the function is plain and has one.
+    """
+    if not is_coroutine_function(implementation):
+        if (concurrency, timeout, buffer) != (None, None, None):
+            raise ExtensionError(f"'{name}': concurrency, timeout and buffer are for async def functions")
+        return None
+    for setting, value in (("concurrency", concurrency), ("buffer", buffer)):
+        if value is not None and (type(value) is not int or value < 1):
+            raise ExtensionError(f"'{name}': {setting} must be a number of at least 1, not {value!r}")
+    if timeout is not None and (type(timeout) not in (int, float) or not timeout > 0):
+        raise ExtensionError(f"'{name}': timeout must be a number of seconds above 0, not {timeout!r}")
+    return Awaiting(concurrency or CONCURRENCY, timeout, buffer or BUFFER)
 
 
 def source(

@@ -30,7 +30,7 @@ from siddhi.extension.metadata import (
 from siddhi.extension.registry import Registry
 from siddhi.types import AttributeType
 
-__all__ = ["reference_page", "signature"]
+__all__ = ["reference_lines", "reference_page", "signature"]
 
 _CHAPTERS: tuple[tuple[str, type[ExtensionMetadata]], ...] = (
     ("Functions", FunctionMetadata),
@@ -49,15 +49,22 @@ _CHAPTERS: tuple[tuple[str, type[ExtensionMetadata]], ...] = (
 )
 
 
-def reference_page(registry: Registry) -> str:
-    """Return the reference page of a registry, with one chapter per kind, sorted by name."""
-    lines = ["# Extensions"]
+def reference_page(registry: Registry, namespace: str | None = None) -> str:
+    """Return the reference page of a registry, with one chapter per kind, sorted by name.
+
+    Args:
+        namespace: describe its extensions only.
+    """
+    lines = ["# Extensions" if namespace is None else f"# Namespace `{namespace}`"]
     for title, kind in _CHAPTERS:
-        found = sorted(registry.all(kind), key=lambda metadata: metadata.full_name.lower())
+        found = sorted(
+            (one for one in registry.all(kind) if namespace is None or one.namespace == namespace),
+            key=lambda metadata: metadata.full_name.lower(),
+        )
         if found:
             lines += ["", f"## {title}"]
             for metadata in found:
-                lines += ["", *_section(metadata)]
+                lines += ["", f"### {metadata.full_name}", *reference_lines(metadata)]
     return "\n".join(lines) + "\n"
 
 
@@ -70,8 +77,8 @@ def signature(metadata: ExtensionMetadata, overload: Overload) -> str:
     return f"{metadata.full_name}({', '.join(parts)}){same}"
 
 
-def _section(metadata: ExtensionMetadata) -> Iterator[str]:
-    yield f"### {metadata.full_name}"
+def reference_lines(metadata: ExtensionMetadata) -> Iterator[str]:
+    """Yield the lines below the title of an extension: description, signatures, parameters or options, and an example."""
     if metadata.description:
         yield ""
         yield metadata.description
@@ -85,6 +92,12 @@ def _section(metadata: ExtensionMetadata) -> Iterator[str]:
     if isinstance(metadata, StreamProcessorMetadata) and metadata.appends and not callable(metadata.appends):
         yield ""
         yield f"Appends {', '.join(f'`{attribute.name}` {attribute.type}' for attribute in metadata.appends)}."
+    if isinstance(metadata, FunctionMetadata) and metadata.nulls is not None:
+        yield ""
+        yield metadata.nulls.value
+    if metadata.results:
+        yield ""
+        yield from (f"- `{call}` is `{_literal(value)}`" for call, value in metadata.results)
     notes = dict(note for overload in metadata.overloads for note in map(_note, overload.parameters) if note[1])
     if notes:
         yield ""
@@ -98,6 +111,13 @@ def _section(metadata: ExtensionMetadata) -> Iterator[str]:
         yield "```sql"
         yield metadata.example
         yield "```"
+
+
+def _literal(value: object) -> str:
+    """Return a value as a reader of SiddhiQL expects it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value)
 
 
 def _option_line(option: ConnectorOption) -> str:

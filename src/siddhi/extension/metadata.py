@@ -1,6 +1,6 @@
 """The metadata of an extension: name, parameters, types, and its implementation.
 
-The registry treats built-ins and users' extensions alike (registry.py). ``native`` names an implementation in the compiled
+The registry treats built-ins and users' extensions alike (registry.py). ``builtin`` names an implementation in the compiled
 core; extensions written in Python have an ``implementation`` instead. Exactly one of the two is set.
 """
 
@@ -16,9 +16,11 @@ from siddhi.types import AttributeType
 
 __all__ = [
     "AggregatorMetadata",
+    "Awaiting",
     "ExtensionMetadata",
     "FunctionMetadata",
     "IncrementalAggregatorMetadata",
+    "NullRule",
     "Overload",
     "Parameter",
     "Repeat",
@@ -65,10 +67,19 @@ class Overload:
     same_type: bool = False
 
 
+class NullRule(Enum):
+    """What a function does if one of its arguments is null."""
+
+    NULL = "The result is null if an argument is null."
+    ERROR = "An event with a null argument fails."
+    CONTAINER = "An event with a null map or list fails; null is a value among others."
+
+
 @frozen(kw_only=True)
 class ExtensionMetadata:
     """Base of the metadata. ``check`` can raise :class:`ValueError` for invalid constant arguments (it receives the
-    argument types, and the constants or None); a second argument of the error is the hint."""
+    argument types, and the constants or None); a second argument of the error is the hint. ``results`` are worked examples:
+    calls of a function with literal arguments, and their values."""
 
     title: ClassVar[str] = "extension"
 
@@ -80,7 +91,8 @@ class ExtensionMetadata:
     overloads: tuple[Overload, ...] = ()
     description: str = ""
     example: str = ""
-    native: str | None = None
+    results: tuple[tuple[str, Any], ...] = ()
+    builtin: str | None = None
     implementation: Any = None
     check: Callable[..., None] | None = None
     deprecated: str | None = None
@@ -99,22 +111,27 @@ class ExtensionMetadata:
 @frozen(kw_only=True)
 class FunctionMetadata(ExtensionMetadata):
     """A scalar function. ``deterministic``: the result depends only on the arguments. ``reads_clock``:
-    the result depends on the clock of the app."""
+    the result depends on the clock of the app. ``nulls``: its rule for null arguments; None: the description says it."""
 
     title: ClassVar[str] = "function"
 
     returns: ReturnRule
     deterministic: bool = True
     reads_clock: bool = False
+    nulls: NullRule | None = None
 
 
 @frozen(kw_only=True)
 class AggregatorMetadata(ExtensionMetadata):
-    """An attribute aggregator. A Python implementation is a class with add(*values), remove(*values), reset(), value()."""
+    """An attribute aggregator. A Python implementation is a class with add(*values), remove(*values), reset(), value().
+    ``any_order``: its value does not depend on the order in which values are added, and any of them can be removed.
+    ``kept``: the position of the argument that says how many values a group keeps; None: it has none."""
 
     title: ClassVar[str] = "aggregator"
 
     returns: ReturnRule
+    any_order: bool = False
+    kept: int | None = None
 
 
 @frozen(kw_only=True)
@@ -133,17 +150,34 @@ class IncrementalAggregatorMetadata(ExtensionMetadata):
         return (self.full_name,) if self.namespace is not None else (self.name, f"{self.default_namespace}:{self.name}")
 
 
+@frozen
+class Awaiting:
+    """How the calls of a coroutine function run.
+
+    Attributes:
+        concurrency: how many of them beside each other.
+        timeout: seconds that one may take; None: any time.
+        buffer: number of events that wait for results, beyond which senders wait.
+    """
+
+    concurrency: int
+    timeout: float | None
+    buffer: int
+
+
 @frozen(kw_only=True)
 class StreamFunctionMetadata(ExtensionMetadata):
     """A stream function or processor. ``appends`` are the attributes it appends: fixed, or a function of the argument types.
 
-    ``reads_event``: it reads every attribute of the event, not only its arguments.
+    ``reads_event``: it reads every attribute of the event, not only its arguments. ``awaiting``: it is a coroutine function,
+    whose calls run in this way.
     """
 
     title: ClassVar[str] = "stream function"
 
     appends: tuple[Attribute, ...] | Callable[..., tuple[Attribute, ...]] = ()
     reads_event: bool = False
+    awaiting: Awaiting | None = None
 
 
 @frozen(kw_only=True)

@@ -39,6 +39,7 @@ class ProcessorContext(Protocol):
     Attributes:
         arguments: the value of each literal argument (times in ms), None for the others.
         attributes: the names of the attributes of the events.
+        argument_names: the name of each argument that is an attribute, None for the others.
         app_name: the name of the app.
         now: the clock of the app in ms.
     """
@@ -48,6 +49,9 @@ class ProcessorContext(Protocol):
 
     @property
     def attributes(self) -> tuple[str, ...]: ...
+
+    @property
+    def argument_names(self) -> tuple[str | None, ...]: ...
 
     @property
     def app_name(self) -> str: ...

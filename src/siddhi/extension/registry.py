@@ -11,9 +11,10 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
-from siddhi._callables import asynchronous_methods
+from siddhi._callables import asynchronous_methods, is_generator_function
 from siddhi.errors import ExtensionError
 from siddhi.extension.connectors import (
     ConnectorMetadata,
@@ -56,6 +57,7 @@ ENTRY_POINT_GROUPS: dict[type[ExtensionMetadata], str] = {
 """The entry point group of each kind of extension."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_CONNECTOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*\Z")  # it stands in quotes: type = 'http-call'
 _CALLED_ALIKE: tuple[tuple[type[ExtensionMetadata], ...], ...] = (
     (FunctionMetadata, AggregatorMetadata),
     (FunctionMetadata, IncrementalAggregatorMetadata),
@@ -76,7 +78,7 @@ class Registry:
     def __init__(self, base: Registry | None = None, *, entry_points: bool = False) -> None:
         self._base = base
         self._entry_points = entry_points
-        self._held: dict[type[ExtensionMetadata], dict[tuple[str | None, str], ExtensionMetadata]] = {
+        self._extensions: dict[type[ExtensionMetadata], dict[tuple[str | None, str], ExtensionMetadata]] = {
             kind: {} for kind in ENTRY_POINT_GROUPS
         }
         self._offered: dict[type[ExtensionMetadata], list[Any]] = {}
@@ -91,7 +93,7 @@ class Registry:
             ExtensionError: the metadata is inconsistent, or the name is taken.
         """
         kind = type(metadata)
-        if kind not in self._held:
+        if kind not in self._extensions:
             raise ExtensionError(f"{kind.__name__} is not a kind of extension")
         _check(metadata)
         if not replace:
@@ -101,7 +103,7 @@ class Registry:
                     f"{metadata.title} '{metadata.full_name}' cannot be registered: the name is taken by "
                     f"{holder.title} '{holder.full_name}' ({_origin(holder)}); choose another name"
                 )
-        self._held[kind][metadata.namespace, metadata.name] = metadata
+        self._extensions[kind][metadata.namespace, metadata.name] = metadata
 
     def find(self, kind: type[_M], namespace: str | None, name: str) -> _M | None:
         """Return the extension of this kind and name, or None."""
@@ -131,13 +133,37 @@ class Registry:
         may_load = allowed is None or (name if namespace is None else f"{namespace}:{name}") in allowed
         found = None
         if may_load or (namespace, name) not in self._loaded[kind]:
-            found = self._held[kind].get((namespace, name))
+            found = self._own(kind, namespace, name)
         if found is None and self._base is not None:
             found = self._base._found(kind, namespace, name, allowed)
         if found is None and self._entry_points and may_load:
             self._load_offered(kind, namespace, name)
-            found = self._held[kind].get((namespace, name))
+            found = self._extensions[kind].get((namespace, name))
         return found
+
+    def _of(self, kind: type[ExtensionMetadata]) -> dict[tuple[str | None, str], ExtensionMetadata]:
+        """Return the extensions of a kind that are registered here."""
+        return self._extensions[kind]
+
+    def _own(self, kind: type[ExtensionMetadata], namespace: str | None, name: str) -> ExtensionMetadata | None:
+        """Return the extension of a kind and name that is registered here, or None."""
+        return self._of(kind).get((namespace, name))
+
+    def called(self, namespace: str | None, name: str, *kinds: type[ExtensionMetadata]) -> ExtensionMetadata | None:
+        """Return the extension of this name and one of these kinds, which share their names, or None.
+
+        Entry points are searched only if none of the kinds has the name: that takes milliseconds.
+        """
+        for allowed in (frozenset[str](), None):
+            for kind in kinds:
+                found = (
+                    self._found(kind, namespace, name, allowed)
+                    if allowed is not None
+                    else self.find(kind, namespace, name)
+                )
+                if found is not None:
+                    return found
+        return None
 
     def function(self, namespace: str | None, name: str) -> FunctionMetadata | None:
         """Return the scalar function of this name, or None."""
@@ -173,11 +199,11 @@ class Registry:
         """Yield every extension of this kind that is registered here or in a base, including loaded entry points."""
         if self._base is not None:
             for found in self._base.all(kind):
-                if (found.namespace, found.name) not in self._held[kind]:
+                if (found.namespace, found.name) not in self._of(kind):
                     yield found
-        for held in self._held[kind].values():
-            if isinstance(held, kind):
-                yield held
+        for existing in self._of(kind).values():
+            if isinstance(existing, kind):
+                yield existing
 
     def names(self, *kinds: type[ExtensionMetadata]) -> list[str]:
         """Return the full names of all extensions of these kinds, sorted."""
@@ -190,9 +216,9 @@ class Registry:
         registry: Registry | None = self
         while registry is not None:
             for other in kinds:
-                held = registry._held[other].get((metadata.namespace, metadata.name))
-                if held is not None:
-                    return held
+                existing = registry._own(other, metadata.namespace, metadata.name)
+                if existing is not None:
+                    return existing
             registry = registry._base
         return None
 
@@ -200,7 +226,7 @@ class Registry:
         """Load the entry points that may provide this name, each of them once."""
         for entry_point in self._offering(kind, namespace, name):
             self._offered[kind].remove(entry_point)
-            before = {kind: set(held) for kind, held in self._held.items()}
+            before = {kind: set(existing) for kind, existing in self._extensions.items()}
             try:
                 for metadata in metadata_of(entry_point.load()):
                     self.register(metadata)
@@ -208,8 +234,8 @@ class Registry:
                 raise ExtensionError(f"entry point '{entry_point.group}: {entry_point}' cannot be loaded") from error
             finally:
                 # Includes the extensions that decorators registered during the import of the module.
-                for each, held in self._held.items():
-                    self._loaded[each] |= set(held) - before[each]
+                for each, existing in self._extensions.items():
+                    self._loaded[each] |= set(existing) - before[each]
 
     def _offering(self, kind: type[ExtensionMetadata], namespace: str | None, name: str) -> list[Any]:
         """Return the entry points that may provide this name and are not loaded yet."""
@@ -237,14 +263,56 @@ class _Permitted(Registry):
         return (found for found in super().all(kind) if self.find(kind, found.namespace, found.name) is found)
 
 
+class _BuiltIns(Registry):
+    """The built-ins. Connectors are loaded when one is looked up, and each namespace when one of its names is: most apps use
+    few of them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = Lock()
+        self._has_connectors = False
+        # Import by name: the library imports this package, so it can't be imported here statically.
+        self._library = importlib.import_module("siddhi.library")
+        self._namespaces = set(self._library.NAMESPACES)  # those that are not loaded yet
+        for metadata in self._library.built_in_calls():
+            self.register(metadata)
+
+    def _of(self, kind: type[ExtensionMetadata]) -> dict[tuple[str | None, str], ExtensionMetadata]:
+        if issubclass(kind, ConnectorMetadata):
+            if not self._has_connectors:
+                with self._lock:
+                    if not self._has_connectors:
+                        self._add(self._library.built_in_connectors())
+                        self._has_connectors = True
+        else:
+            for namespace in sorted(self._namespaces):
+                self._load(namespace)
+        return self._extensions[kind]
+
+    def _own(self, kind: type[ExtensionMetadata], namespace: str | None, name: str) -> ExtensionMetadata | None:
+        if issubclass(kind, ConnectorMetadata):
+            return super()._own(kind, namespace, name)
+        if namespace is not None and namespace in self._namespaces:
+            self._load(namespace)
+        return self._extensions[kind].get((namespace, name))
+
+    def _load(self, namespace: str) -> None:
+        with self._lock:
+            if namespace in self._namespaces:
+                self._add(self._library.built_in_namespace(namespace))
+                self._namespaces.discard(namespace)
+
+    def _add(self, found: Iterable[ExtensionMetadata]) -> None:
+        for metadata in found:
+            _check(metadata)
+            self._extensions[type(metadata)][metadata.namespace, metadata.name] = metadata
+
+
 @cache
 def builtin_registry() -> Registry:
     """Return the registry of the built-ins."""
-    registry = Registry()
-    # Import by name: the library imports this package, so it can't be imported here statically.
-    for metadata in importlib.import_module("siddhi.library").built_in():
-        registry.register(metadata)
-    return registry
+    return _BuiltIns()
 
 
 @cache
@@ -285,20 +353,30 @@ def _check(metadata: ExtensionMetadata) -> None:
     """
     what = f"{metadata.title} '{metadata.full_name}'"
     for part in (metadata.name,) if metadata.namespace is None else (metadata.namespace, metadata.name):
-        if not _NAME.match(part):
+        pattern = _CONNECTOR_NAME if isinstance(metadata, ConnectorMetadata) else _NAME
+        if not pattern.match(part):
             raise ExtensionError(f"{what}: '{part}' is not a name (letters, digits and _; not beginning with a digit)")
-    if (metadata.native is None) == (metadata.implementation is None):
-        raise ExtensionError(f"{what} needs either 'native' or 'implementation'")
+    if (metadata.builtin is None) == (metadata.implementation is None):
+        raise ExtensionError(f"{what} needs either 'builtin' or 'implementation'")
     if metadata.implementation is not None and not callable(metadata.implementation):
         raise ExtensionError(f"{what}: the implementation {metadata.implementation!r} cannot be called")
     waits = list(asynchronous_methods(metadata.implementation))
-    if waits:
-        raise ExtensionError(f"{what} can't be asynchronous, since the engine does not await {' and '.join(waits)}()")
+    is_awaited = isinstance(metadata, StreamFunctionMetadata) and metadata.awaiting is not None
+    if waits and not is_awaited:
+        raise ExtensionError(
+            f"{what} can't be asynchronous, since the engine does not await {' and '.join(waits)}(); it awaits stream functions "
+            "only: see siddhi.extension.stream_function"
+        )
+    if type(metadata) in (FunctionMetadata, StreamFunctionMetadata) and is_generator_function(metadata.implementation):
+        raise ExtensionError(
+            f"{what} can't be a generator, since the engine does not iterate over it: {metadata.implementation!r}; return the "
+            "values"
+        )
     if isinstance(metadata, AggregatorMetadata) and metadata.implementation is not None:
         missing = [name for name in ("add", "remove", "reset", "value") if not hasattr(metadata.implementation, name)]
         if missing:
             raise ExtensionError(f"{what}: {metadata.implementation!r} lacks {', '.join(missing)}()")
-    with_objects = isinstance(metadata, (StreamProcessorMetadata, WindowMetadata)) and metadata.native is None
+    with_objects = isinstance(metadata, (StreamProcessorMetadata, WindowMetadata)) and metadata.builtin is None
     if with_objects and not hasattr(metadata.implementation, "process"):
         raise ExtensionError(f"{what}: {metadata.implementation!r} lacks process()")
     if isinstance(metadata, (FunctionMetadata, AggregatorMetadata, IncrementalAggregatorMetadata)) and not (
@@ -309,6 +387,10 @@ def _check(metadata: ExtensionMetadata) -> None:
         missing = [name for name in metadata.methods if not hasattr(metadata.implementation, name)]
         if missing:
             raise ExtensionError(f"{what}: {metadata.implementation!r} lacks {', '.join(missing)}()")
+        abstract = [name for name in dir(metadata.implementation) if _is_abstract(metadata.implementation, name)]
+        if abstract:
+            class_ = getattr(metadata.implementation, "__qualname__", metadata.implementation)
+            raise ExtensionError(f"{what}: class '{class_}' does not implement {', '.join(abstract)}()")
     if not metadata.overloads and not isinstance(metadata, (ScriptLanguageMetadata, ConnectorMetadata)):
         raise ExtensionError(f"{what} declares no overload (use an empty Overload() for no parameters)")
     for overload in metadata.overloads:
@@ -318,6 +400,10 @@ def _check(metadata: ExtensionMetadata) -> None:
                 raise ExtensionError(f"{what}: parameter '{parameter.name}' accepts no attribute type")
         if not names and (overload.repeat is not type(overload.repeat).NO):
             raise ExtensionError(f"{what}: an overload without parameters can't repeat its last one")
+
+
+def _is_abstract(implementation: object, name: str) -> bool:
+    return bool(getattr(getattr(implementation, name, None), "__isabstractmethod__", False))
 
 
 def _same_origin(holder: ExtensionMetadata, metadata: ExtensionMetadata) -> bool:

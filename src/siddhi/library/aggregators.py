@@ -33,7 +33,7 @@ def _declare(
     one = Overload((Parameter(parameter, accepted),))
     return AggregatorMetadata(
         name=name,
-        native=name,
+        builtin=name,
         overloads=(Overload(), one) if bare else (one,),
         returns=returns,
         description=description,

@@ -67,7 +67,7 @@ _NUMBERS = Overload((Parameter("arg", NUMERIC, description="a number"),), Repeat
 def _instance_of(name: str, what: str) -> FunctionMetadata:
     return FunctionMetadata(
         name=f"instanceOf{name}",
-        native=f"instanceOf{name}",
+        builtin=f"instanceOf{name}",
         overloads=(Overload((_VALUE,)),),
         returns=AttributeType.BOOL,
         description=f"True if the value is {what}; false for null.",
@@ -77,7 +77,7 @@ def _instance_of(name: str, what: str) -> FunctionMetadata:
 FUNCTIONS: tuple[FunctionMetadata, ...] = (
     FunctionMetadata(
         name="cast",
-        native="cast",
+        builtin="cast",
         overloads=(Overload((_VALUE, _TYPE)),),
         returns=_named,
         check=_check_cast,
@@ -87,7 +87,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="convert",
-        native="convert",
+        builtin="convert",
         overloads=(Overload((_VALUE, _TYPE)),),
         returns=_named,
         check=_check_convert,
@@ -96,7 +96,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="coalesce",
-        native="coalesce",
+        builtin="coalesce",
         overloads=(Overload((Parameter("arg", ANY),), Repeat.ONE_OR_MORE, same_type=True),),
         returns=_first,
         description="The first argument that is not null, or null if all are null.",
@@ -104,7 +104,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="default",
-        native="default",
+        builtin="default",
         overloads=(
             Overload((_VALUE, Parameter("default", ANY, dynamic=False, description="a literal")), same_type=True),
         ),
@@ -114,7 +114,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="ifThenElse",
-        native="ifThenElse",
+        builtin="ifThenElse",
         overloads=(Overload((Parameter("condition", BOOL), Parameter("then", ANY), Parameter("else", ANY))),),
         returns=_second,
         check=_check_branches,
@@ -129,7 +129,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     _instance_of("String", "a string"),
     FunctionMetadata(
         name="maximum",
-        native="maximum",
+        builtin="maximum",
         overloads=(_NUMBERS,),
         returns=_first,
         description="The greatest argument that is not null; null if all are null.",
@@ -137,7 +137,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="minimum",
-        native="minimum",
+        builtin="minimum",
         overloads=(_NUMBERS,),
         returns=_first,
         description="The least argument that is not null; null if all are null.",
@@ -145,7 +145,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="UUID",
-        native="UUID",
+        builtin="UUID",
         overloads=(Overload(),),
         returns=AttributeType.STRING,
         deterministic=False,
@@ -154,7 +154,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="currentTimeMillis",
-        native="currentTimeMillis",
+        builtin="currentTimeMillis",
         overloads=(Overload(),),
         returns=AttributeType.LONG,
         deterministic=False,
@@ -164,7 +164,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="eventTimestamp",
-        native="eventTimestamp",
+        builtin="eventTimestamp",
         overloads=(Overload(), Overload((Parameter("event", OBJECT, event_only=True),))),
         returns=AttributeType.LONG,
         deterministic=False,
@@ -173,7 +173,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="createSet",
-        native="createSet",
+        builtin="createSet",
         overloads=(Overload((Parameter("element", VALUES),)),),
         returns=AttributeType.OBJECT,
         description="A new set with the value as its only element.",
@@ -181,7 +181,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
     ),
     FunctionMetadata(
         name="sizeOfSet",
-        native="sizeOfSet",
+        builtin="sizeOfSet",
         overloads=(Overload((Parameter("set", OBJECT),)),),
         returns=AttributeType.INT,
         description="The number of elements of a set; 0 for null.",

@@ -29,7 +29,7 @@ def _declare(
     one = Overload((Parameter("arg", accepted, attribute_only=True),))
     return IncrementalAggregatorMetadata(
         name=name,
-        native=name,
+        builtin=name,
         overloads=(Overload(), one) if bare else (one,),
         returns=returns,
         description=description,

@@ -36,7 +36,7 @@ _RHO = Parameter("rho", DOUBLE, description="the distance")
 STREAM_FUNCTIONS: tuple[StreamFunctionMetadata, ...] = (
     StreamFunctionMetadata(
         name="log",
-        native="log",
+        builtin="log",
         overloads=(
             Overload(),
             Overload((_MESSAGE,)),
@@ -52,7 +52,7 @@ STREAM_FUNCTIONS: tuple[StreamFunctionMetadata, ...] = (
     ),
     StreamFunctionMetadata(
         name="pol2Cart",
-        native="pol2Cart",
+        builtin="pol2Cart",
         overloads=(
             Overload((_THETA, _RHO)),
             Overload((_THETA, _RHO, Parameter("z", DOUBLE, description="the height"))),

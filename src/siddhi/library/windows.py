@@ -77,7 +77,7 @@ _LATENCY = _literal("allowed.latency", TIME, "how long an ended session accepts 
 WINDOWS: tuple[WindowMetadata, ...] = (
     WindowMetadata(
         name="batch",
-        native="batch",
+        builtin="batch",
         overloads=(Overload(), Overload((_N,))),
         check=_check_batch,
         batch=True,
@@ -87,7 +87,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="cron",
-        native="cron",
+        builtin="cron",
         overloads=(Overload((_literal("cron.expression", STRING, "a Quartz cron expression"),)),),
         takes_cron=True,
         batch=True,
@@ -97,7 +97,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="delay",
-        native="delay",
+        builtin="delay",
         overloads=(Overload((_literal("window.delay", TIME, "the delay in milliseconds"),)),),
         clock_driven=True,
         expires=False,
@@ -106,7 +106,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="expression",
-        native="expression",
+        builtin="expression",
         overloads=(Overload((_EXPRESSION,)),),
         reads_event=True,
         takes_condition=True,
@@ -115,7 +115,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="expressionBatch",
-        native="expressionBatch",
+        builtin="expressionBatch",
         overloads=(
             Overload((_EXPRESSION,)),
             Overload((_EXPRESSION, Parameter("include.triggering.event", BOOL))),
@@ -130,14 +130,14 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="externalTime",
-        native="externalTime",
+        builtin="externalTime",
         overloads=(Overload((_TS, _T)),),
         description="The events of the last period, by a time attribute of the events.",
         example="from S#window.externalTime(ts, 1 min) select avg(price) as mean insert into O;",
     ),
     WindowMetadata(
         name="externalTimeBatch",
-        native="externalTimeBatch",
+        builtin="externalTimeBatch",
         overloads=(
             Overload((_TS, _T)),
             Overload((_TS, _T, Parameter("start.time", TIME, plain=True))),
@@ -160,7 +160,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="frequent",
-        native="frequent",
+        builtin="frequent",
         overloads=(Overload((_literal("event.count", INT, "the number of keys"),)), Overload((_N, _KEY))),
         reads_event=True,
         description="The latest events of the most frequent keys (Misra-Gries counting).",
@@ -168,7 +168,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="length",
-        native="length",
+        builtin="length",
         operator="length.LengthWindow",
         overloads=(Overload((_N,)),),
         emits_reset=True,
@@ -177,7 +177,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="lengthBatch",
-        native="lengthBatch",
+        builtin="lengthBatch",
         overloads=(Overload((_N,)), Overload((_N, _STREAM))),
         batch=True,
         emits_reset=True,
@@ -186,7 +186,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="lossyFrequent",
-        native="lossyFrequent",
+        builtin="lossyFrequent",
         overloads=(Overload((_SUPPORT,)), Overload((_SUPPORT, _ERROR)), Overload((_SUPPORT, _ERROR, _KEY))),
         check=_check_lossy,
         reads_event=True,
@@ -196,7 +196,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="session",
-        native="session",
+        builtin="session",
         overloads=(Overload((_GAP,)), Overload((_GAP, _SESSION_KEY)), Overload((_GAP, _SESSION_KEY, _LATENCY))),
         check=_check_session,
         clock_driven=True,
@@ -205,7 +205,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="sort",
-        native="sort",
+        builtin="sort",
         overloads=(
             Overload((_N, _ORDERED)),
             Overload((_N, _ORDERED, _ORDER)),
@@ -219,7 +219,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="time",
-        native="time",
+        builtin="time",
         operator="time.TimeWindow",
         overloads=(Overload((_T,)),),
         clock_driven=True,
@@ -228,7 +228,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="timeBatch",
-        native="timeBatch",
+        builtin="timeBatch",
         check=_check_time_batch,
         overloads=(
             Overload((_T,)),
@@ -244,7 +244,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     ),
     WindowMetadata(
         name="timeLength",
-        native="timeLength",
+        builtin="timeLength",
         operator="time.TimeLengthWindow",
         overloads=(Overload((_T, _N)),),
         clock_driven=True,

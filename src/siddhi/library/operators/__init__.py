@@ -1,0 +1,1 @@
+"""Aggregators, stream processors and windows of namespaces that are written in Python."""
