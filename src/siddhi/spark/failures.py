@@ -39,7 +39,7 @@ class BadRowError(SparkRunError):
 
 def run_error(error: BaseException) -> SparkRunError | None:
     """Return the error of the app or its input inside an error of Spark, or None."""
-    text = _told(error)
+    text = _message(error)
     if found := _MESSAGE.search(text):
         return SparkRunError(found.group(1))
     if found := _BAD_ROW.search(text):
@@ -57,7 +57,7 @@ def run_error(error: BaseException) -> SparkRunError | None:
 
 def broken_file(error: BaseException) -> str | None:
     """Return the Parquet or ORC file that Spark can't read, if the error is about one."""
-    return _broken_file(_told(error))
+    return _broken_file(_message(error))
 
 
 def _broken_file(text: str) -> str | None:
@@ -65,7 +65,7 @@ def _broken_file(text: str) -> str | None:
     return None if found is None else found["footer"] or found["parquet"] or found["orc"]
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """Return all text of an error; for a stream, the reason is in the cause."""
     return f"{error}\n{getattr(error, '_stackTrace', None) or ''}"
 

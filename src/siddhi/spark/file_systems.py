@@ -23,7 +23,7 @@ _OTHER_NAMES = ("s3", "s3n")
 
 
 @contextmanager
-def reaching(spark: SparkSession, place: str) -> Iterator[None]:
+def reaching(spark: SparkSession, location: str) -> Iterator[None]:
     """Replace an error for a missing file system by one sentence; other errors pass.
 
     Raises:
@@ -35,10 +35,10 @@ def reaching(spark: SparkSession, place: str) -> Iterator[None]:
         found = _LACKING.search(str(error))
         if found is None:
             raise
-        written = _SCHEME.match(place)
+        written = _SCHEME.match(location)
         scheme = written[1] if written else found[1] or "its location"  # without scheme, that of Hadoop's configuration
         raise SparkSetupError(
-            f"{place} can't be reached, as Spark lacks the file system of {scheme}: {_help(spark, scheme, found[2] or '')}"
+            f"{location} can't be reached, as Spark lacks the file system of {scheme}: {_help(spark, scheme, found[2] or '')}"
         ) from error
 
 

@@ -153,10 +153,10 @@ def text_of(spark: SparkSession, name: str) -> str | None:
 
     Another process may be writing right now, so a missing file is looked up again.
     """
-    for place in (name, f"{name}.old", name):
-        if exists(spark, place):
+    for candidate in (name, f"{name}.old", name):
+        if exists(spark, candidate):
             try:
-                return read_text(spark, place)
+                return read_text(spark, candidate)
             except Py4JJavaError as error:
                 if "FileNotFoundException" not in str(error.java_exception.toString()):
                     raise

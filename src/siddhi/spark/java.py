@@ -47,11 +47,11 @@ set "line=!line:--add-modules={module}=!"
 def java_version(java: Path) -> int | None:
     """Return the feature version of a ``java`` (17, 21, ...), or None if it does not start."""
     try:
-        told = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+        process = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = _VERSION.search(told.stderr + told.stdout)
-    return int(found.group(1)) if told.returncode == 0 and found else None
+    found = _VERSION.search(process.stderr + process.stdout)
+    return int(found.group(1)) if process.returncode == 0 and found else None
 
 
 def find_java(environment: dict[str, str] | None = None, *, cache: Path | None = None) -> Path:

@@ -11,8 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner.app import plan
+from siddhi.planner.bind.sandbox_limits import limit_text
 from siddhi.planner.plan.nodes import Plan
+from siddhi.query_api.app import SiddhiApp
 from siddhi.query_compiler import parse
+from siddhi.sandbox import SandboxPolicy
 from siddhi.spark.catalyst.aggregation_reading import fragment_of, read_from_fragment
 from siddhi.spark.catalyst.aggregations import aggregated, duration_of
 from siddhi.spark.catalyst.bindings import tells_case
@@ -35,6 +38,7 @@ from siddhi.spark.sinks.declared import DeclaredSinks, declared_sinks, require_c
 from siddhi.spark.sinks.path_overlap import refuse_sinks_in_sources
 from siddhi.spark.sources.annotations import connectors_of, foreign_of, refuse_foreign, without_connectors
 from siddhi.spark.sources.bound_streams import BoundStreams
+from siddhi.spark.sources.permissions import refuse_connectors
 from siddhi.spark.streaming.query import Sink, SparkQuery
 from siddhi.spark.streaming.starting import Starter
 from siddhi.spark.workers.late import LatePolicy
@@ -52,9 +56,9 @@ class SparkRuntime:
         spark: the session.
         shards: number of shards that the keys of an engine fragment are hashed to, the limit of its parallelism; fixed for the life
             of a checkpoint.
-        tasks: number of Spark tasks that run the shards, assigned by hash; at most one per shard, and fixed for the life of a
-            checkpoint. None: for a stream the number of cores at its first start, at most one per shard; for a batch
-            ``spark.sql.shuffle.partitions``.
+        tasks: number of Spark tasks that run the shards, which are spread over them evenly; at most one per shard, and fixed until
+            the checkpoint is migrated. None: for a stream one per 16 shards or per core at its first start, whichever is more; for
+            a batch ``spark.sql.shuffle.partitions``, at most one per shard.
         exact_floats: whether sums of floating-point numbers run in the engine, which adds in the order of events.
         prefer: ``'native'`` to use Catalyst where it can, ``'engine'`` to run everything in engines.
         end_of_input: ``'hold'`` stops the clock at the last event, like an embedded engine after its last send; ``'flush'``
@@ -65,11 +69,13 @@ class SparkRuntime:
             which would make all others late, are dropped and counted, or end the query with ``late='error'``. None: no limit.
         strict: whether warnings, such as that a query runs on one shard, are errors: for a batch here, for a stream when it
             starts.
+        policy: permissions and limits of the app, for text that is not trusted; None: no restrictions. DataFrames and sinks that
+            the host passes are not restricted.
 
     Raises:
         SiddhiAppError: the app is invalid; a SparkLoweringError if Spark can't run it.
         ValueError: an option has an invalid value.
-        TypeError: shards or tasks is not an integer, or app is not a string.
+        TypeError: shards or tasks is not an integer, app is not a string, or policy is not a SandboxPolicy.
         SparkSetupError: the session has been stopped.
     """
 
@@ -86,6 +92,7 @@ class SparkRuntime:
         late: LatePolicy = "drop",
         max_clock_skew: str | None = None,
         strict: bool = False,
+        policy: SandboxPolicy | None = None,
     ) -> None:
         if not isinstance(app, str):
             raise TypeError(f"invalid app {app!r}: expected the SiddhiQL text of an app")
@@ -102,11 +109,13 @@ class SparkRuntime:
         self._spark = spark
         self._late = late
         self._max_clock_skew = max_clock_skew
-        model = parse(app)
+        model = _parsed(app, policy)
         self._connectors = connectors_of(model)
         self._foreign = foreign_of(model)
+        if policy is not None:
+            refuse_connectors(policy, self._connectors, self._foreign, model)
         self._model = model
-        self._plan = plan(without_connectors(model))
+        self._plan = plan(without_connectors(model), policy=policy)
         self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush", tasks)
         self._strict = strict
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
@@ -116,11 +125,11 @@ class SparkRuntime:
         refuse_objects(self._plan, {found.stream: None for found in self._connectors if found.direction == "sink"})
         for line in self._plan.warnings:
             logger.warning("%s: %s", app_called(self._plan), line)
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._warn(layout)
         self._cached: list[BatchLowering] = []
         self._tables = BoundTables(self._plan, layout.read_only)
-        self._asked: set[str] = set()
+        self._requested: set[str] = set()
         self._checkpoint: str | None = None
 
     @property
@@ -156,8 +165,8 @@ class SparkRuntime:
             SparkLoweringError: there is a warning, and ``strict`` turns warnings into errors.
         """
         for text in warnings_of(self._plan, layout, strict=self._strict, shards=self._settings.shards):
-            if text not in self._told:
-                self._told.add(text)
+            if text not in self._warned:
+                self._warned.add(text)
                 warnings.warn(text, stacklevel=stacklevel)
 
     # --- in
@@ -237,9 +246,9 @@ class SparkRuntime:
                 "watches for idle streams",
                 stacklevel=2,
             )
-        self._asked.add(stream)
-        if len(self._asked) == 2:
-            first, second = sorted(self._asked)
+        self._requested.add(stream)
+        if len(self._requested) == 2:
+            first, second = sorted(self._requested)
             warnings.warn(
                 f"outputs '{first}' and '{second}' have a query each, which both run everything they read: start(checkpoint, sinks) "
                 "runs one query for all outputs",
@@ -435,12 +444,13 @@ class SparkRuntime:
         """Migrate a checkpoint to the shards and tasks of this runtime; the old checkpoint stays as it is.
 
         Each shard is split, so the number of shards must be a multiple of the old one. The stream must be stopped with its last batch
-        committed, as after ``trigger={"availableNow": True}``. The state passes through this process, shard by shard.
+        committed, as after ``trigger={"availableNow": True}``. A state that is split passes through this process, shard by shard;
+        with the same number of shards, the workers copy it.
 
         Args:
             old: checkpoint of this app.
             new: folder that is empty or does not exist.
-            partitions: number of tasks; None: ``tasks`` of this runtime, else the number of cores, at most one per shard.
+            partitions: number of tasks; None: ``tasks`` of this runtime, else its default for a first start.
 
         Raises:
             ValueError: the number of shards is not a multiple.
@@ -553,3 +563,13 @@ class SparkRuntime:
             raise DefinitionNotExistError(
                 f"{app_called(self._plan)} has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
             )
+
+
+def _parsed(app: str, policy: SandboxPolicy | None) -> SiddhiApp:
+    """Parse an app; the policy limits the length of its text and the environment variables it may read."""
+    if policy is None:
+        return parse(app)
+    if not isinstance(policy, SandboxPolicy):
+        raise TypeError(f"invalid policy {policy!r}: expected a siddhi.SandboxPolicy")
+    limit_text(policy, app, "the app")
+    return parse(app, environment=policy.environment)

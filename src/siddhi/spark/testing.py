@@ -52,7 +52,7 @@ def oracle(
     """
     runtime = SiddhiManager().create_siddhi_app_runtime(_filling(app, tables) if tables else app)
     runtime.enable_playback(True, timers="exact")
-    places = {stream: n for n, stream in enumerate(runtime.plan.streams)}
+    positions = {stream: n for n, stream in enumerate(runtime.plan.streams)}
     found: dict[str, list[tuple[object, ...]]] = {stream: [] for stream in outputs}
     errors: list[Exception] = []
 
@@ -72,10 +72,10 @@ def oracle(
 
     runtime.handle_exception_with(note)
     with runtime:
-        for table, held in (tables or {}).items():
-            for row in held:
+        for table, own_rows in (tables or {}).items():
+            for row in own_rows:
                 runtime.input_handler(f"{_FILL}{table}").send(row)  # without time, so the clock stays
-        for stream, time, values_ in sorted(rows, key=lambda row: (row[1], places[row[0]])):
+        for stream, time, values_ in sorted(rows, key=lambda row: (row[1], positions[row[0]])):
             runtime.input_handler(stream).send(values_, time)
         if until is not None:
             runtime.advance_clock(until)
@@ -111,14 +111,14 @@ def bind_rows(
     by_stream: dict[str, list[tuple[object, ...]]] = {}
     for number, (stream, time, values) in enumerate(rows):
         by_stream.setdefault(stream, []).append((*values, time, number))
-    for stream, held in by_stream.items():
+    for stream, own_rows in by_stream.items():
         names = {a.name.lower() for a in runtime.plan.streams[stream].attributes}
         at, order = _unlike(_TIME, names), _unlike(_ORDER, names)
         schema = [*_schema(runtime, stream), f"{at} bigint", f"{order} bigint"]
-        runtime.bind(stream, spark.createDataFrame(held, ", ".join(schema)), timestamp=at, sequence=[order])
-    for table, held_ in (tables or {}).items():
+        runtime.bind(stream, spark.createDataFrame(own_rows, ", ".join(schema)), timestamp=at, sequence=[order])
+    for table, table_rows in (tables or {}).items():
         columns = ", ".join(f"`{a.name}` {SPARK_TYPES[a.type]}" for a in runtime.plan.tables[table].attributes)
-        runtime.bind_table(table, spark.createDataFrame(list(held_), columns))
+        runtime.bind_table(table, spark.createDataFrame(list(table_rows), columns))
 
 
 def _unlike(name: str, names: Collection[str]) -> str:
@@ -165,10 +165,10 @@ def assert_parity(
             given = runtime.run(compared, meta=True)
             for stream, frame in given.items():
                 got = [(row[-1], *row[:-1]) for row in (tuple(found) for found in frame.collect())]
-                told = differences(wanted[stream], got, singles_of(runtime, stream), exact=way == "engine")
-                if told is not None:
+                difference = differences(wanted[stream], got, singles_of(runtime, stream), exact=way == "engine")
+                if difference is not None:
                     where = f"stream {stream}, prefer={way}, shards={number}"
-                    raise AssertionError(f"{where}: {told}\n{runtime.explain()}")
+                    raise AssertionError(f"{where}: {difference}\n{runtime.explain()}")
 
 
 def _filled(app: str) -> list[str]:
@@ -214,9 +214,9 @@ def differences(
 def _shown(row: tuple[object, ...], singles: Sequence[int]) -> tuple[object, ...]:
     """Return a row in which NaN equals itself, and 0.0 differs from -0.0, and true from 1."""
     shown: list[object] = []
-    for place, value in enumerate(row):
+    for position, value in enumerate(row):
         if isinstance(value, float):
-            single = struct.unpack("<f", struct.pack("<f", value))[0] if place in singles else value
+            single = struct.unpack("<f", struct.pack("<f", value))[0] if position in singles else value
             shown.append(("float", repr(single)))
         else:
             shown.append((type(value).__name__, value))

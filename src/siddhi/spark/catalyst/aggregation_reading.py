@@ -35,8 +35,10 @@ def read_from_fragment(
     """Return all rows of an aggregation; a group is in one shard, so nothing is merged."""
     program = asking(lowering.program(fragment), aggregation, duration)
     assert program.answer is not None
-    places = zip(program.answer.union_indexes, aggregation.attributes, strict=True)
-    return lowering.run_fragment(fragment, program).select(*(F.col(f"c{place}").alias(a.name) for place, a in places))
+    columns_read = zip(program.answer.union_indexes, aggregation.attributes, strict=True)
+    return lowering.run_fragment(fragment, program).select(
+        *(F.col(f"c{index}").alias(a.name) for index, a in columns_read)
+    )
 
 
 def asking(program: FragmentProgram, aggregation: AggregationPlan, duration: Duration) -> FragmentProgram:
@@ -54,7 +56,7 @@ def asking(program: FragmentProgram, aggregation: AggregationPlan, duration: Dur
         text=_kept_whole(program.text),
         outputs=(),
         union_types=tuple(map(str, union)),
-        asked=f"from `{aggregation.id}` within {_ALL} per '{duration.name.lower()}' select *",
+        on_demand=f"from `{aggregation.id}` within {_ALL} per '{duration.name.lower()}' select *",
         answer=OutputShape(aggregation.id, tuple(map(str, types)), indexes),
     )
 

@@ -147,8 +147,8 @@ def event_time(frame: DataFrame, column: str, what: str) -> Column:
     fields = {field.name: field for field in frame.schema.fields}
     if column not in fields:
         raise ValueError(f"{what} can't be bound: there is no column '{column}'{did_you_mean(column, fields)}")
-    for told in _ambiguous(frame, column):
-        raise ValueError(f"{what} can't be bound: {told}")
+    for problem in _ambiguous(frame, column):
+        raise ValueError(f"{what} can't be bound: {problem}")
     kind, value = fields[column].dataType, _column(column)
     if isinstance(kind, T.TimestampType):
         millis = F.unix_millis(value)

@@ -71,7 +71,7 @@ class Lowering:
         return keeps(column) if node.type is _BOOL else column
 
     def _call(self, node: Call) -> Column:
-        name = node.function.native
+        name = node.function.builtin
         arguments = node.arguments
         if name in ("convert", "cast"):
             return _convert(self(arguments[0]), arguments[0].type, node.type)

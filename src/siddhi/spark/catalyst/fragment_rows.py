@@ -32,7 +32,7 @@ def fragment_rows(
     plan: Plan,
     branches: Callable[[str], Sequence[Branch]],
     sequence: int,
-    places: Mapping[str, int],
+    positions: Mapping[str, int],
     shards: int,
     bound: Collection[str],
 ) -> DataFrame:
@@ -40,14 +40,14 @@ def fragment_rows(
 
     Args:
         branches: returns the rows of a stream.
-        places: positions of the elements in the text, by name.
+        positions: positions of the elements in the text, by name.
         shards: number of shards.
         bound: streams that are bound.
     """
     by_base: dict[int, list[tuple[int, Branch, tuple[int, ...]]]] = {}
     bases: dict[int, Base] = {}
     for number, (stream, _) in enumerate(program.inputs):
-        first = min(places.get(e.name, -1) for e in fragment.elements if stream in e.reads)
+        first = min(positions.get(e.name, -1) for e in fragment.elements if stream in e.reads)
         for branch in branches(stream):
             bases[id(branch.base)] = branch.base
             by_base.setdefault(id(branch.base), []).append((number, branch, (*branch.path, first)))
@@ -86,14 +86,20 @@ def fragment_rows(
 
 
 def _columns(
-    fragment: EngineFragment, program: FragmentProgram, plan: Plan, number: int, branch: Branch, place: int, shards: int
+    fragment: EngineFragment,
+    program: FragmentProgram,
+    plan: Plan,
+    number: int,
+    branch: Branch,
+    position: int,
+    shards: int,
 ) -> list[Column]:
     columns_ = [column.alias(f"d{n}") for n, column in enumerate(input_columns(program, plan, number, branch))]
     if fragment.key is not None and fragment.key.multicasts:
         target = shards_of_row(fragment, program, plan, number, branch, shards, 0).alias("shards")
     else:
         target = _one_shard(fragment, program, plan, number, branch, shards).alias("shard")
-    return [target, F.lit(place).alias("place"), *columns_]
+    return [target, F.lit(position).alias("place"), *columns_]
 
 
 def shards_of_row(

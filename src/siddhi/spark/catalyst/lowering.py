@@ -18,6 +18,7 @@ from siddhi.spark.catalyst.stages import project, table_join, tumbling
 from siddhi.spark.catalyst.table_keys import once_per_key
 from siddhi.spark.plan.catalyst_forms import Form
 from siddhi.spark.plan.fragments import CatalystStage, EngineFragment, Layout
+from siddhi.spark.plan.state_keys import EVEN, StateKeys
 from siddhi.spark.plan.unsupported import refuse_stored_aggregations
 from siddhi.spark.workers.batch import EndOfInput, RowOrder, sorted_rows, unsorted_rows
 from siddhi.spark.workers.program import FragmentProgram, TableRows, write_program
@@ -67,7 +68,7 @@ class BatchLowering:
         self._table_rows = table_rows
         self._wanted = frozenset(wanted)
         self._name = uuid.uuid4().hex
-        self._places = {execution.name: n for n, execution in enumerate(plan.executions)}
+        self._positions = {execution.name: n for n, execution in enumerate(plan.executions)}
         self._queries = {e.name: e for e in plan.executions if isinstance(e, QueryPlan)}
         self._ordered = [fragment for fragment in layout.fragments if fragment.ordered]
         self._own_sequence = max((len(binding.sequence) for binding in bindings.values()), default=1) or 1
@@ -110,17 +111,17 @@ class BatchLowering:
 
     def _require_catalyst(self, step: CatalystStage) -> list[Branch]:
         query = self._queries[step.element.name]
-        place = self._places[query.name]
+        position = self._positions[query.name]
         (source,) = step.element.reads
         branches = self.branches(source)
         if not branches:
             return []
         if step.form.kind is Form.PROJECTION:
-            return [project(query, branch, place) for branch in branches]
+            return [project(query, branch, position) for branch in branches]
         if step.form.kind is Form.TABLE_JOIN:
-            return [table_join(query, branch, place, self._table) for branch in branches]
+            return [table_join(query, branch, position, self._table) for branch in branches]
         end = None if self._settings.flush else self.last_time()
-        return [tumbling(query, branches, place, end=end)]
+        return [tumbling(query, branches, position, end=end)]
 
     def _table(self, name: str) -> DataFrame:
         table = self._plan.tables[name]
@@ -187,7 +188,7 @@ class BatchLowering:
             self._plan,
             self._into(fragment),
             self._sequence,
-            self._places,
+            self._positions,
             self._settings.shards,
             self._bound,
         )
@@ -217,7 +218,7 @@ class BatchLowering:
         else:
             partitions = 1 if fragment.is_single else self._partitions(rows)
             out = (
-                rows.repartition(partitions, F.col("shard"))
+                rows.repartition(partitions, _state_key(1 if fragment.is_single else self._settings.shards))
                 .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order, *ties)
                 .select(*sent)
                 .mapInArrow(
@@ -257,6 +258,15 @@ class BatchLowering:
         for frame in self._cached:
             frame.unpersist()
         self._cached.clear()
+
+
+def _state_key(shards: int) -> Column:
+    """Return the state key of a row's shard, by which Spark spreads the shards evenly over tasks."""
+    if shards == 1:
+        return F.col("shard")
+    keys = StateKeys(EVEN, shards)
+    # One expression: each column is a call of the JVM.
+    return F.expr(f"element_at(array({', '.join(str(keys.key(n)) for n in range(shards))}), shard + 1)")
 
 
 def release_all(cached: list[BatchLowering]) -> None:

@@ -35,14 +35,14 @@ def filtered(branch: Branch, handlers: Sequence[HandlerPlan]) -> Branch:
     return Branch(branch.base, branch.columns, condition, branch.path)
 
 
-def project(query: QueryPlan, branch: Branch, place: int) -> Branch:
-    """Return a branch after a query that filters and projects; ``place``: position of the query in the app."""
+def project(query: QueryPlan, branch: Branch, query_index: int) -> Branch:
+    """Return a branch after a query that filters and projects; ``query_index``: position of the query in the app."""
     assert isinstance(query.input, SingleInputPlan)
     kept = filtered(branch, (*query.input.before, *query.input.after))
-    return _selected(query, kept, lowering_over(kept.columns), place)
+    return _selected(query, kept, lowering_over(kept.columns), query_index)
 
 
-def _selected(query: QueryPlan, kept: Branch, lower: Lowering, place: int) -> Branch:
+def _selected(query: QueryPlan, kept: Branch, lower: Lowering, query_index: int) -> Branch:
     columns = tuple(lower(column.expression) for column in query.selector.columns)
     condition = kept.condition
     if query.selector.having is not None:
@@ -53,7 +53,7 @@ def _selected(query: QueryPlan, kept: Branch, lower: Lowering, place: int) -> Br
 
         having = matches(Lowering(either, F.col(TIME)), query.selector.having)
         condition = having if condition is None else condition & having
-    return Branch(kept.base, columns, condition, (*kept.path, place))
+    return Branch(kept.base, columns, condition, (*kept.path, query_index))
 
 
 def carried(base: Base) -> list[Column]:
@@ -62,7 +62,7 @@ def carried(base: Base) -> list[Column]:
     return order if base.source is None else [order[0], *order[2:]]
 
 
-def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[str], DataFrame]) -> Branch:
+def table_join(query: QueryPlan, branch: Branch, query_index: int, table: Callable[[str], DataFrame]) -> Branch:
     """Join a stream with a read-only table, which is broadcast.
 
     Args:
@@ -76,9 +76,9 @@ def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[st
     streamed = left.rows(*(column.alias(f"s{n}") for n, column in enumerate(left.columns)), *carried(branch.base))
     rows = table(side.source)
     width = len(side.attributes)
-    held = [attribute_column(n) for n in range(width)]
-    behind = Branch(Base(rows, 0, 0), tuple(held))
-    rows = filtered(behind, (*side.before, *side.after)).rows(*(held[n].alias(f"r{n}") for n in range(width)))
+    stored = [attribute_column(n) for n in range(width)]
+    behind = Branch(Base(rows, 0, 0), tuple(stored))
+    rows = filtered(behind, (*side.before, *side.after)).rows(*(stored[n].alias(f"r{n}") for n in range(width)))
 
     def attribute(attr: Attr) -> Column:
         return F.col(f"{'r' if attr.slot == slot else 's'}{attr.position}")
@@ -87,7 +87,7 @@ def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[st
     on = F.lit(True) if join.on is None else matches(lower, join.on)
     how = "inner" if join.type is JoinType.INNER else "left"
     joined = Base(streamed.join(F.broadcast(rows), on, how), branch.base.source, branch.base.sequence)
-    return _selected(query, Branch(joined, (), None, branch.path), lower, place)
+    return _selected(query, Branch(joined, (), None, branch.path), lower, query_index)
 
 
 # --- group-bys; for Spark and the engine, -0.0 and 0.0 are one key, and so are all NaN
@@ -122,7 +122,7 @@ def _latest(value: Column, order: Column) -> Column:
     return F.max_by(F.struct(value.alias("value")), order)["value"]
 
 
-def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: Column | None) -> Branch:
+def tumbling(query: QueryPlan, branches: Sequence[Branch], query_index: int, *, end: Column | None) -> Branch:
     """Lower ``timeBatch`` with a start, aggregated by group.
 
     Args:
@@ -172,7 +172,7 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: C
         F.col("__last").alias(TIME),
         F.lit(0).cast("bigint").alias(f"{SEQUENCE}0"),
     )
-    path = (*branches[0].path, place)
+    path = (*branches[0].path, query_index)
     return Branch(
         Base(frame, branches[0].base.source or 0, 1), tuple(attribute_column(n) for n in range(width)), None, path
     )

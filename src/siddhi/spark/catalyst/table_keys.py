@@ -15,9 +15,9 @@ __all__ = ["key_of_several", "once_per_key"]
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 
 
-def _told(table: TablePlan) -> str:
+def _violation(table: TablePlan) -> str:
     """Return the error up to the values of the key."""
-    names = ", ".join(table.attributes[place].name for place in table.primary_key)
+    names = ", ".join(table.attributes[position].name for position in table.primary_key)
     return f"table '{table.id}' is bound to several rows with the primary key {names} = "
 
 
@@ -30,13 +30,15 @@ def once_per_key(frame: DataFrame, table: TablePlan) -> DataFrame:
     """
     if not table.primary_key:
         return frame
-    keys = [F.col(f"c{place}").alias(f"k{n}") for n, place in enumerate(table.primary_key)]
+    keys = [F.col(f"c{position}").alias(f"k{n}") for n, position in enumerate(table.primary_key)]
     # The output must not be a grouping key, nor the error an output column: Spark pushes conditions on those, even null
     # checks, below the count.
-    held = [F.first(F.col(f"c{n}")).alias(f"r{n}") for n in range(len(table.attributes))]
-    grouped = frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("rows"), F.first(F.struct(*keys)).alias("key"), *held)
-    shown = [_shown(F.col(f"key.k{n}"), table.attributes[place].type) for n, place in enumerate(table.primary_key)]
-    message = F.concat(F.lit(_told(table)), F.concat_ws(", ", *shown))
+    values = [F.first(F.col(f"c{n}")).alias(f"r{n}") for n in range(len(table.attributes))]
+    grouped = frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("rows"), F.first(F.struct(*keys)).alias("key"), *values)
+    shown = [
+        _shown(F.col(f"key.k{n}"), table.attributes[position].type) for n, position in enumerate(table.primary_key)
+    ]
+    message = F.concat(F.lit(_violation(table)), F.concat_ws(", ", *shown))
     once = F.when(F.col("rows") > 1, F.raise_error(message).cast("boolean")).otherwise(F.lit(True))
     return grouped.where(once).select(*(F.col(f"r{n}").alias(f"c{n}") for n in range(len(table.attributes))))
 
@@ -57,8 +59,8 @@ def key_of_several(rows: pa.Table, table: TablePlan) -> str | None:
     """
     if not table.primary_key:
         return None
-    columns = [rows.column(place) for place in table.primary_key]
-    floating = [table.attributes[place].type in _FLOATING for place in table.primary_key]
+    columns = [rows.column(position) for position in table.primary_key]
+    floating = [table.attributes[position].type in _FLOATING for position in table.primary_key]
     names = [f"k{n}" for n in range(len(columns))]
     # -0.0 and 0.0 are one key.
     compared = [pc.add(c, pa.scalar(0.0, c.type)) if single else c for c, single in zip(columns, floating, strict=True)]
@@ -66,7 +68,7 @@ def key_of_several(rows: pa.Table, table: TablePlan) -> str | None:
     several = counted.filter(pc.greater(counted["count_all"], 1))
     if not several.num_rows:
         return None
-    return _told(table) + ", ".join(_text(several[name][0].as_py()) for name in names)
+    return _violation(table) + ", ".join(_text(several[name][0].as_py()) for name in names)
 
 
 def _text(value: object) -> str:

@@ -133,13 +133,13 @@ def _evolved(key_range: KeyRange, fragment: KeyRange, refused: list[str], change
         refused += [reason for reason in _reasons(old, now) if reason not in refused]
     if refused:
         return key_range
-    held, holds = stateful_names(last), stateful_names(now)
+    had, has = stateful_names(last), stateful_names(now)
     # A shard without rows in between still has the state of an element that was removed; other shards do not.
     refused += [
-        f"{name} was removed and can't return under its name: {_OTHER_NAME}" for name in holds if name in key_range.gone
+        f"{name} was removed and can't return under its name: {_OTHER_NAME}" for name in has if name in key_range.gone
     ]
-    gone = [name for name in held if name not in holds]
-    changed += [f"{name} is new" for name in holds if name not in held]
+    gone = [name for name in had if name not in has]
+    changed += [f"{name} is new" for name in has if name not in had]
     changed += [f"{name} was removed, its state is discarded" for name in gone]
     streams = InputSchema.from_json(schema).streams
     dropped = [s for s in InputSchema.from_json(key_range.input_schema).streams if s not in streams]

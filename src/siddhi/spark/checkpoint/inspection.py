@@ -59,6 +59,7 @@ class CheckpointState:
         manifest = read_manifest(spark, checkpoint)
         if manifest is None:
             raise SparkRunError(f"there is no checkpoint {checkpoint}: give the folder of a stream that was started")
+        self._keys = manifest.state_keys
         self._key_ranges = [key_range for key_range in manifest.key_ranges if not key_range.retired]
 
     def shards(self) -> list[ShardSummary]:
@@ -68,13 +69,13 @@ class CheckpointState:
             SparkRunError: no batch was committed.
         """
         found = []
-        for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch):
+        for stored in stored_shards(self._spark, self._checkpoint, self._keys, batch=self._batch):
             key_range = next((s for s in self._key_ranges if 0 <= stored.number - s.first < s.shards), None)
             if key_range is not None:
                 size = sum(map(len, stored.blocks.values())) + sum(len(data) for data, *_ in stored.buffered)
                 waiting = sum(n for *_, n in stored.buffered)
-                place = stored.number - key_range.first
-                found.append(ShardSummary(tuple(key_range.names), place, stored.clock, size, waiting, stored.due))
+                shard_index = stored.number - key_range.first
+                found.append(ShardSummary(tuple(key_range.names), shard_index, stored.clock, size, waiting, stored.due))
         return found
 
     def inner(self, element: str, *, key: object = None) -> dict[str, list[object]]:
@@ -117,19 +118,19 @@ class CheckpointState:
         texts = [] if key is None else key_texts(key)
         if parts != len(texts):
             wanted = next((", ".join(texts) for texts in key_range.keys.values() if texts), None)
-            told = f"is distributed by {wanted}" if wanted is not None else "runs on one shard"
-            raise ValueError(f"{name} {told}: give {'key=...' if wanted is not None else 'no key'}")
+            distributed = f"is distributed by {wanted}" if wanted is not None else "runs on one shard"
+            raise ValueError(f"{name} {distributed}: give {'key=...' if wanted is not None else 'no key'}")
         if texts:
             number += number_of_key(self._spark, texts, key_range.shards)
-        for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch, numbers=[number]):
+        for stored in stored_shards(self._spark, self._checkpoint, self._keys, batch=self._batch, numbers=[number]):
             if not stored.blocks or stored.fingerprint in key_range.left:
                 continue  # only buffered rows
             with readable(stored, key_range):
-                runtime.restore_pieces(stored.blocks)
+                runtime.restore_blocks(stored.blocks)
             if texts and retain_key(runtime, key_range, texts).get(name) == 0:
                 break
             shown = runtime.sharding.shown(name)
-            return {step.removeprefix(prefix): held for step, held in shown.items() if step.startswith(prefix)}
+            return {step.removeprefix(prefix): value for step, value in shown.items() if step.startswith(prefix)}
         if any(name == _partition(keyed) for keyed, _ in key_indexes(runtime.plan, key_range)):
             raise KeyError(
                 f"{name} has no state for key {key!r}: none of its rows has passed the watermark, or it was purged"
@@ -158,8 +159,8 @@ def _named(plan: Plan, element: str) -> tuple[str, str] | None:
                     return _partition(execution.name), f"{number}/"
         elif execution.name == element:
             return f"query '{element}'", ""
-    for kind, held in (("table", plan.tables), ("window", plan.windows), ("aggregation", plan.aggregations)):
-        if element in held:
+    for kind, elements in (("table", plan.tables), ("window", plan.windows), ("aggregation", plan.aggregations)):
+        if element in elements:
             return f"{kind} '{element}'", ""
     return None
 

@@ -18,6 +18,7 @@ from siddhi.spark.checkpoint.evolution import RangeAssignment, assign_key_ranges
 from siddhi.spark.checkpoint.key_ranges import KeyRange
 from siddhi.spark.checkpoint.schema_changes import rows_at_risk
 from siddhi.spark.checkpoint.stored import has_buffered_rows
+from siddhi.spark.plan.state_keys import EVEN, NUMBERS, StateKeys
 from siddhi.spark.workers.stateful import LAYOUT_VERSION
 
 __all__ = [
@@ -36,7 +37,9 @@ __all__ = [
     "write_manifest",
 ]
 
-_FORMAT = 2
+_FORMAT = 3
+_READ_FORMATS = (2, _FORMAT)
+"""Format 2 has no ``keys``: they are the numbers of the shards."""
 _CLOSING = "closing: flush"
 
 
@@ -56,6 +59,7 @@ class Manifest:
         id: id of the checkpoint, by which sinks know it; "": it has not been started.
         parents: ids of the checkpoints it was migrated from.
         path: qualified path of its folder.
+        keys: kind of the state keys, see :class:`StateKeys`.
     """
 
     app: str
@@ -69,10 +73,16 @@ class Manifest:
     first_batch: int = 0
     id: str = ""
     parents: list[str] = field(default_factory=list)
+    keys: str = EVEN
     layout: int = LAYOUT_VERSION
     format: int = _FORMAT
     engine: str = __version__
     spark: str = ""
+
+    @property
+    def state_keys(self) -> StateKeys:
+        """State keys of the shards."""
+        return StateKeys(self.keys, self.shards)
 
     def to_json(self) -> str:
         """Return the manifest as JSON text."""
@@ -88,12 +98,17 @@ class Manifest:
             SparkRunError: another version of siddhi wrote it, in a format that this one does not read.
         """
         data: dict[str, Any] = json.loads(text)
-        if data.get("format") != _FORMAT or data.get("layout") != LAYOUT_VERSION:
+        if (
+            data.get("format") not in _READ_FORMATS
+            or data.get("keys", NUMBERS) not in (EVEN, NUMBERS)
+            or data.get("layout") != LAYOUT_VERSION
+        ):
             raise SparkRunError(
                 f"checkpoint {checkpoint} has a format that siddhi {__version__} does not read (format {data.get('format')}, layout "
                 f"{data.get('layout')}; written by siddhi {data.get('engine')}): continue with that version, or start a new "
                 "checkpoint from the beginning of the input"
             )
+        data = {"keys": NUMBERS, **data, "format": _FORMAT}
         return cls(key_ranges=[KeyRange.from_json(each) for each in data.pop("slots")], **data)
 
 
@@ -163,7 +178,7 @@ def updated_manifest(
         )
     if found.changed and not evolve:
         raise SparkRunError(f"{other_form}: {'; '.join(found.changed)}. {_evolve_hint(before, found)}")
-    made = replace(now, key_ranges=found.key_ranges, first_batch=before.first_batch)
+    made = replace(now, key_ranges=found.key_ranges, first_batch=before.first_batch, keys=before.keys)
     return replace(made, id=before.id, parents=before.parents, path=before.path), found.indexes
 
 
@@ -175,7 +190,9 @@ def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now
     """
     both = zip(before.key_ranges, now.key_ranges[: len(before.key_ranges)], strict=True)
     gone = [was for was, each in both if each.retired and not was.retired and not was.stateful]
-    lost = [key_range for key_range in gone if has_buffered_rows(spark, checkpoint, key_range.numbers)]
+    lost = [
+        key_range for key_range in gone if has_buffered_rows(spark, checkpoint, key_range.numbers, before.state_keys)
+    ]
     if lost:
         names = ", ".join(f"'{name}'" for key_range in lost for name in key_range.names)
         raise SparkRunError(
@@ -197,7 +214,7 @@ def refuse_moved_rows(
         SparkRunError: some are.
     """
     for key_range, clause in rows_at_risk(before.key_ranges, fragments, indexes):
-        if has_buffered_rows(spark, checkpoint, key_range.numbers):
+        if has_buffered_rows(spark, checkpoint, key_range.numbers, before.state_keys):
             raise SparkRunError(
                 f"checkpoint {checkpoint} has buffered rows that would be processed twice or not at all: {clause}. Start with the "
                 "app and options as they were, or finish the stream with them (end_of_input='hold') and start with reopen=True"
@@ -255,7 +272,7 @@ def _name(checkpoint: str) -> str:
 
 def _short(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {' '.join(map(str, held))}" for key, held in sorted(value.items()))
+        return ", ".join(f"{key}: {' '.join(map(str, names))}" for key, names in sorted(value.items()))
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -289,9 +306,9 @@ def require_open(spark: SparkSession, checkpoint: str, *, reopen: bool = False, 
             f"checkpoint {checkpoint} is being closed: a finish with end_of_input='flush' failed after it had moved time to its "
             "end; call finish again"
         )
-    held = how == "hold"
-    if not reopen or not held:
-        hint = "start with reopen=True to continue it" if held else "a stream that was flushed can't continue"
+    continues = how == "hold"
+    if not reopen or not continues:
+        hint = "start with reopen=True to continue it" if continues else "a stream that was flushed can't continue"
         raise SparkRunError(f"checkpoint {checkpoint} is closed: its stream was finished; {hint}")
     return True
 

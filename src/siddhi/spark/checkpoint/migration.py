@@ -1,7 +1,8 @@
 """Split the state of a checkpoint into more shards: every part of a shard keeps the keys that belong to it.
 
 Spark can't change the number of shards of a checkpoint. A migration writes a new checkpoint, whose first batch is the split
-state and whose log is that of the old one. The state passes through this process, shard by shard.
+state and whose log is that of the old one. A state that is split passes through this process, shard by shard; one that only goes
+to other tasks does not.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from siddhi.spark.workers.input_schema import InputSchema, upgrade_rows
 from siddhi.spark.workers.program import is_query_timed
 from siddhi.spark.workers.record_batch import decode, encode
 
-__all__ = ["RowsByShard", "split_shards", "unsplittable"]
+__all__ = ["RowsByShard", "moved_shard", "split_shards", "unsplittable"]
 
 
 def unsplittable(plan: Plan, key_range: KeyRange) -> Iterator[str]:
@@ -68,18 +69,40 @@ def split_shards(
     for shard in stored:
         number = shard.number - before.first
         children = range(number, now.shards, before.shards) if before.keys else range(number, number + 1)
+        if len(children) == 1:
+            moved = moved_shard(before, now, shard)
+            if moved is not None:
+                yield moved
+            continue
         rows = RowsByShard(spark, plan, now, children).split(shard.buffered)
         # A state that is split passes through an engine of the current form.
-        fingerprint = shard.fingerprint if len(children) == 1 else SubApp.from_json(now.sub_app).fingerprint
+        fingerprint = SubApp.from_json(now.sub_app).fingerprint
         with readable(shard, before):
             blocks = _split_state(spark, now, {} if shard.fingerprint in before.left else shard.blocks, children)
         for child in children:
-            mine, held = rows.get(child, []), blocks.get(child, {})
-            if mine or held:
-                times = [first + 1 for _, first, _, _ in mine]
-                times += [shard.due] if shard.due is not None and held else []
-                due = min(times, default=None)
-                yield StoredShard(now.first + child, fingerprint, shard.version, shard.clock, held, mine, due)
+            mine, own_blocks = rows.get(child, []), blocks.get(child, {})
+            if mine or own_blocks:
+                due = _due(shard, own_blocks, mine)
+                yield StoredShard(now.first + child, fingerprint, shard.version, shard.clock, own_blocks, mine, due)
+
+
+def moved_shard(before: KeyRange, now: KeyRange, shard: StoredShard) -> StoredShard | None:
+    """Return a shard whole, in the new key range of its fragment; None: it holds nothing that is kept."""
+    number = now.first + shard.number - before.first
+    blocks = {} if shard.fingerprint in before.left else shard.blocks
+    if not blocks and not shard.buffered:
+        return None
+    due = _due(shard, blocks, shard.buffered)
+    return StoredShard(number, shard.fingerprint, shard.version, shard.clock, blocks, shard.buffered, due)
+
+
+def _due(
+    shard: StoredShard, blocks: Mapping[bytes, bytes], buffered: Sequence[tuple[bytes, int, int, int]]
+) -> int | None:
+    """Return the time of the timer of a part of a shard."""
+    times = [first + 1 for _, first, _, _ in buffered]
+    times += [shard.due] if shard.due is not None and blocks else []
+    return min(times, default=None)
 
 
 def _split_state(
@@ -88,23 +111,21 @@ def _split_state(
     """Return the snapshot blocks of each part."""
     if not blocks:
         return {}
-    if len(children) == 1:
-        return {children[0]: dict(blocks)}
     found: dict[int, dict[bytes, bytes]] = {}
     runtime = SiddhiManager().create_siddhi_app_runtime(key_range.text)
     with runtime:
         for table in SubApp.from_json(key_range.sub_app).fills:  # filled anew at every start
             runtime.sharding.leave_out(f"table '{table}'")
-        runtime.restore_pieces(blocks)
+        runtime.restore_blocks(blocks)
         partitions = [name for name, _ in key_indexes(runtime.plan, key_range)]
         texts = sorted({text for name in partitions for text in _keys_of(runtime, name)})
         shards = dict(zip(texts, _shards_of(spark, texts, key_range.shards), strict=True))
         for child in children:
             if child != children[0]:
-                runtime.restore_pieces(blocks)
+                runtime.restore_blocks(blocks)
             for name in partitions:
                 runtime.sharding.retain_keys(name, lambda key, child=child: shards[_text(key)] == child)  # type: ignore[misc]
-            part = runtime.snapshot_pieces()
+            part = runtime.snapshot_blocks()
             found[child] = {name: data for name, data in part.items() if data is not None}
     return found
 
@@ -156,8 +177,6 @@ class RowsByShard:
         """Return the rows of each shard, encoded, with first and last event time and number of rows."""
         if not buffered:
             return {}
-        if len(self._children) == 1:
-            return {self._children[0]: list(buffered)}
         earlier = [InputSchema.from_json(schema) for schema in self._key_range.earlier_schemas]
         batches = [upgrade_rows(decode(data), self._schema, earlier) for data, *_ in buffered]
         rows = next(iter(pa.Table.from_batches(batches).combine_chunks().to_batches()), batches[0])

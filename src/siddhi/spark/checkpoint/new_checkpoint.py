@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark.checkpoint.punctuation import adopt_punctuations
-from siddhi.spark.checkpoint.stored import StoredShard
+from siddhi.spark.checkpoint.stored import StoredShard, stored_shard
+from siddhi.spark.failures import run_errors
+from siddhi.spark.plan.state_keys import NUMBERS, StateKeys
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.workers.record_batch import EMITTED, decode, encode
 from siddhi.spark.workers.stateful import LAYOUT_VERSION, FragmentProcessor
 from siddhi.spark.workers.stored_state import base_entry
 from siddhi.spark.workers.watermark_buffer import new_token
 
-__all__ = ["StateWriter", "adopt_log", "encode_shard", "write_state"]
+__all__ = ["StateWriter", "adopt_log", "encode_moved", "encode_shard", "write_moved_state", "write_state"]
 
 _MAX_BYTES = 64 << 20
 _NO_STATE = StoredShard(-1, "", 0, 0, {}, [], None)
@@ -36,7 +38,7 @@ class StateWriter(FragmentProcessor):
     """Writes given state in the layout of :class:`FragmentProcessor`."""
 
     def __init__(self) -> None:
-        super().__init__((), 1, 0, "", "drop", 0, ())
+        super().__init__((), 1, 0, "", "drop", 0, (), StateKeys(NUMBERS, 1))
 
     def handleInputRows(
         self,
@@ -76,26 +78,89 @@ def encode_shard(shard: StoredShard) -> bytes:
 
 def _write_shards(spark: SparkSession, folder: str, shards: Sequence[tuple[int, bytes]]) -> None:
     frame = spark.createDataFrame(list(shards), "shard int, rows binary")
-    at = F.timestamp_millis(F.lit(0)).alias("at")  # keeps the watermark at its start
-    frame.select("*", at).write.mode("append").parquet(folder)
+    frame.select("*", _start_of_time()).write.mode("append").parquet(folder)
 
 
-def write_state(spark: SparkSession, checkpoint: str, shards: Iterable[StoredShard], partitions: int) -> None:
+def write_state(
+    spark: SparkSession, checkpoint: str, shards: Iterable[StoredShard], partitions: int, keys: StateKeys
+) -> None:
     """Write a checkpoint whose stateful operator has the given state after batch 0.
 
     Args:
         checkpoint: a folder that does not exist.
         shards: the state.
         partitions: number of partitions of the operator.
+        keys: state keys of the shards.
     """
-    folder = f"{checkpoint}/siddhi/moved"
-    held: list[tuple[int, bytes]] = [(-1, encode_shard(_NO_STATE))]  # without rows, Spark runs no batch
+    folder = _moved(checkpoint)
+    encoded: list[tuple[int, bytes]] = [(-1, encode_shard(_NO_STATE))]  # without rows, Spark runs no batch
     for shard in shards:
-        held.append((shard.number, encode_shard(shard)))
-        if sum(len(data) for _, data in held) > _MAX_BYTES:
-            _write_shards(spark, folder, held)
-            held = []
-    _write_shards(spark, folder, held)
+        encoded.append((keys.key(shard.number), encode_shard(shard)))
+        if sum(len(data) for _, data in encoded) > _MAX_BYTES:
+            _write_shards(spark, folder, encoded)
+            encoded = []
+    _write_shards(spark, folder, encoded)
+    _run_writer(spark, checkpoint, partitions)
+
+
+def write_moved_state(
+    spark: SparkSession, checkpoint: str, entries: DataFrame, partitions: int, move: Callable[[pa.Table], pa.Table]
+) -> None:
+    """Write a checkpoint from the state of another one; the workers move it, and nothing of it passes through this process.
+
+    Args:
+        checkpoint: a folder that does not exist.
+        entries: the state, see :func:`siddhi.spark.checkpoint.stored.state_entries`.
+        partitions: number of partitions of the operator.
+        move: function of :func:`encode_moved`.
+
+    Raises:
+        SparkRunError: the state of a shard can't be read.
+    """
+    folder = _moved(checkpoint)
+    _write_shards(spark, folder, [(-1, encode_shard(_NO_STATE))])
+    with run_errors():
+        moved = entries.groupBy("shard").applyInArrow(move, "shard int, rows binary")
+        moved.select("*", _start_of_time()).write.mode("append").parquet(folder)
+    _run_writer(spark, checkpoint, partitions)
+
+
+def encode_moved(
+    before: StateKeys, now: StateKeys, move: Callable[[StoredShard], StoredShard | None]
+) -> Callable[[pa.Table], pa.Table]:
+    """Return the function for ``applyInArrow`` that encodes one shard for :class:`StateWriter`.
+
+    Args:
+        before: state keys of the shards as they are.
+        now: state keys of the shards as they are written.
+        move: function that returns the shard with its new number; None: the shard is left out.
+    """
+
+    def run(entries: pa.Table) -> pa.Table:
+        found = stored_shard(before.number(entries.column("shard")[0].as_py()), entries.to_pylist())
+        moved = None if found is None else move(found)
+        shards = [] if moved is None else [(now.key(moved.number), encode_shard(moved))]
+        columns = [
+            pa.array([key for key, _ in shards], pa.int32()),
+            pa.array([data for _, data in shards], pa.binary()),
+        ]
+        return pa.Table.from_arrays(columns, names=["shard", "rows"])
+
+    return run
+
+
+def _moved(checkpoint: str) -> str:
+    return f"{checkpoint}/siddhi/moved"
+
+
+def _start_of_time() -> Column:
+    """Return the event time of all rows, which keeps the watermark at its start."""
+    return F.timestamp_millis(F.lit(0)).alias("at")
+
+
+def _run_writer(spark: SparkSession, checkpoint: str, partitions: int) -> None:
+    """Write the state whose shards are in the folder of moved shards, and delete that folder."""
+    folder = _moved(checkpoint)
     rows = spark.readStream.schema(_SCHEMA).parquet(folder).withWatermark("at", "0 seconds").drop("at")
     out = rows.groupBy("shard").transformWithStateInPandas(
         statefulProcessor=StateWriter(), outputStructType=EMITTED, outputMode="Append", timeMode="EventTime"

@@ -13,10 +13,11 @@ from siddhi.spark import files
 from siddhi.spark.checkpoint.evolution import assign_key_ranges
 from siddhi.spark.checkpoint.key_ranges import KeyRange, key_range_of
 from siddhi.spark.checkpoint.manifest import Manifest, new_id, read_manifest, require_open, require_own, write_manifest
-from siddhi.spark.checkpoint.migration import split_shards, unsplittable
-from siddhi.spark.checkpoint.new_checkpoint import adopt_log, write_state
-from siddhi.spark.checkpoint.stored import StoredShard, committed, stored_shards
+from siddhi.spark.checkpoint.migration import moved_shard, split_shards, unsplittable
+from siddhi.spark.checkpoint.new_checkpoint import adopt_log, encode_moved, write_moved_state, write_state
+from siddhi.spark.checkpoint.stored import StoredShard, committed, state_entries, stored_shards
 from siddhi.spark.plan.fragments import cut
+from siddhi.spark.plan.state_keys import EVEN, StateKeys, default_tasks
 from siddhi.spark.workers.program import write_program
 
 __all__ = ["migrate"]
@@ -56,14 +57,25 @@ def migrate(
 
     def split() -> Iterator[StoredShard]:
         for was, key_range in zip(active, key_ranges, strict=True):
-            stored = stored_shards(spark, old, batch=done, numbers=was.numbers)
+            stored = stored_shards(spark, old, before.state_keys, batch=done, numbers=was.numbers)
             yield from split_shards(spark, plan, was, key_range, stored)
 
+    def moved(shard: StoredShard) -> StoredShard | None:
+        for was, key_range in zip(active, key_ranges, strict=True):
+            if shard.number in was.numbers:
+                return moved_shard(was, key_range, shard)
+        return None  # of a retired range
+
     if partitions is None:
-        partitions = min(spark.sparkContext.defaultParallelism, shards)
-    write_state(spark, new, split(), partitions)
+        partitions = default_tasks(shards, spark.sparkContext.defaultParallelism)
+    keys = StateKeys(EVEN, shards)
+    if shards == before.shards:
+        entries = state_entries(spark, old, batch=done)
+        write_moved_state(spark, new, entries, partitions, encode_moved(before.state_keys, keys, moved))
+    else:
+        write_state(spark, new, split(), partitions, keys)
     adopt_log(spark, old, done, new)
-    made = replace(before, key_ranges=key_ranges, shards=shards, partitions=partitions)
+    made = replace(before, key_ranges=key_ranges, shards=shards, partitions=partitions, keys=keys.kind)
     made = replace(made, first_batch=before.first_batch + done, path=files.qualified(spark, new))
     made = replace(made, id=new_id(), parents=[*before.parents, before.id])
     write_manifest(spark, new, made)  # last: a folder without a manifest is not a checkpoint

@@ -89,7 +89,7 @@ def _other_fillers(key_range: KeyRange, fragment: KeyRange) -> Iterator[str]:
     if not key_range.stateful or key_range.sub_app == fragment.sub_app:  # stateless: it runs all Catalyst stages itself
         return
     both = [SubApp.from_json(key_range.sub_app), SubApp.from_json(fragment.sub_app)]
-    inputs = {stream for held in (key_range, fragment) for stream in InputSchema.from_json(held.input_schema).streams}
+    inputs = {stream for form in (key_range, fragment) for stream in InputSchema.from_json(form.input_schema).streams}
     if inputs.isdisjoint(name for part in both for name in part.outputs):
         return
     try:

@@ -62,7 +62,7 @@ def _node_reason(node: TypedExpression) -> str | None:
 
 
 def _call_reason(call: Call) -> str | None:
-    name = call.function.native
+    name = call.function.builtin
     types = [argument.type for argument in call.arguments]
     if name in ("convert", "cast"):
         source, target = types[0], call.type

@@ -78,6 +78,8 @@ def catalyst_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact
     try:
         if streaming:
             raise _Reason("an aggregation of a stream keeps state")
+        if aggregation.limit is not None:
+            raise _Reason("its @limit")
         if aggregation.zone not in ("GMT", "UTC"):
             raise _Reason(f"its time zone is {aggregation.zone}")
         _single(aggregation.input)
@@ -198,16 +200,16 @@ def _table_join(join: JoinPlan, selector: SelectorPlan, plan: Plan, read_only: C
 def _tumbling(source: SingleInputPlan, selector: SelectorPlan, exact_floats: bool) -> CatalystForm:
     assert source.window is not None
     window = source.window.window
-    if window.native not in _TUMBLING:
+    if window.builtin not in _TUMBLING:
         raise _Reason(f"the window '{window.full_name}' keeps state")
     arguments = source.window.arguments
-    wanted = 2 if window.native == "timeBatch" else 3
+    wanted = 2 if window.builtin == "timeBatch" else 3
     constants = arguments[wanted - 2 :]
     if len(arguments) != wanted or not all(isinstance(argument, Const) for argument in constants):
         raise _Reason(f"'{window.full_name}' without start begins with the first event")
     if any(isinstance(argument, Const) and isinstance(argument.value, bool) for argument in constants):
         raise _Reason(f"'{window.full_name}' that emits current events at once")
-    if window.native == "externalTimeBatch":
+    if window.builtin == "externalTimeBatch":
         raise _Reason("its periods end with an event of any group")
     if source.after:
         raise _Reason("a filter after the window")

@@ -102,7 +102,7 @@ def reads_fragments(steps: Sequence[Step], streams: Collection[str], graph: AppG
 
 def ordered_outputs(steps: Sequence[Step], graph: AppGraph) -> Iterator[tuple[EngineFragment, tuple[str, ...]]]:
     """Yield the fragments with outputs that order-sensitive fragments read, and these outputs."""
-    asked = {
+    needed = {
         base
         for fragment in steps
         if isinstance(fragment, EngineFragment) and graph.is_order_sensitive(fragment)
@@ -111,7 +111,7 @@ def ordered_outputs(steps: Sequence[Step], graph: AppGraph) -> Iterator[tuple[En
     }
     for fragment in steps:
         if isinstance(fragment, EngineFragment):
-            streams = tuple(stream for stream in fragment.produced if (fragment, stream) in asked)
+            streams = tuple(stream for stream in fragment.produced if (fragment, stream) in needed)
             if streams:
                 yield fragment, streams
 

@@ -32,12 +32,12 @@ def refuse_objects(plan: Plan, names: Iterable[str]) -> None:
 
 def _objects(plan: Plan, name: str) -> Iterator[SiddhiAppCreationError]:
     is_stream = name in plan.streams
-    held = plan.streams[name] if is_stream else plan.aggregations[name]
-    for position, attribute in enumerate(held.attributes):
+    source = plan.streams[name] if is_stream else plan.aggregations[name]
+    for position, attribute in enumerate(source.attributes):
         if attribute.type is not AttributeType.OBJECT:
             continue
         what = f"{'stream' if is_stream else 'aggregation'} '{name}'"
-        span, hint = held.span, "select its value as an attribute of another type"
+        span, hint = source.span, "select its value as an attribute of another type"
         for query in _fillers(plan, name):
             expression = query.selector.columns[position].expression
             if isinstance(query.input, PatternPlan) and isinstance(expression, Attr):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError, SparkSetupError, did_you_mean
+from siddhi.extension.metadata import FunctionMetadata
 from siddhi.planner.plan.expressions import Call
 from siddhi.planner.plan.graph import expressions_of
 from siddhi.planner.plan.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan
@@ -90,6 +91,20 @@ def _unsupported(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiA
                 "bind fewer rows, and remove @limit or @app:limits(table.rows)",
             )
     for stream in plan.streams.values():
+        if stream.temporal is not None:
+            yield _error(
+                "E414",
+                f"stream '{stream.id}' is temporal: lifetimes and CTIs do not run on Spark yet",
+                stream.span,
+                "run the app with SiddhiManager, or remove @temporal and its operators",
+            )
+        if stream.correction is not None:
+            yield _error(
+                "E414",
+                f"stream '{stream.id}' corrects late events: corrections do not run on Spark",
+                stream.span,
+                "run the app with SiddhiManager, or remove @temporal and let the watermark wait for late events",
+            )
         if stream.on_error is OnErrorAction.STORE:
             yield _error(
                 "E406",
@@ -155,7 +170,9 @@ def refuse_stored_aggregations(plan: Plan, fragments: Iterable[EngineFragment]) 
     found = []
     for name in (name for fragment in fragments for name in fragment.names if name in plan.aggregations):
         aggregation = plan.aggregations[name]
-        store = next((held for table in aggregation.tables if (held := plan.tables[table].store) is not None), None)
+        store = next(
+            (found_store for table in aggregation.tables if (found_store := plan.tables[table].store) is not None), None
+        )
         if store is not None:
             message = f"aggregation '{name}' is in store '{store.store.full_name}', which every worker would write"
             hint = "remove @store; in batch, runtime.aggregation(...) returns its rows"
@@ -254,9 +271,16 @@ def _purged_by_shard(plan: Plan, fragment: EngineFragment) -> Iterator[tuple[str
 
 
 def _not_repeatable(plan: Plan) -> Iterator[tuple[str, str, Span | None]]:
-    """Yield queries that call nondeterministic functions of extensions; UUIDs are seeded."""
+    """Yield queries that call nondeterministic functions; UUIDs are seeded."""
     for execution in plan.executions:
         for query in (execution,) if isinstance(execution, QueryPlan) else execution.queries:
             for node in (node for expression in expressions_of(query) for node in walk(expression)):
-                if isinstance(node, Call) and node.function.native is None and not node.function.deterministic:
+                if isinstance(node, Call) and _is_random(node.function):
                     yield query.name, node.function.full_name, query.span
+
+
+def _is_random(function: FunctionMetadata) -> bool:
+    """Return whether a repeated task gets other results of a function."""
+    if function.builtin is None:
+        return not function.deterministic
+    return function.namespace is not None and not function.deterministic and not function.reads_clock

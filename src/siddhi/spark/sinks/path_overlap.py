@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from siddhi.spark import files
 from siddhi.spark.sinks.declared import file_sinks
 from siddhi.spark.sources.locations import relation
-from siddhi.spark.sources.read_locations import places_of
+from siddhi.spark.sources.read_locations import locations_of
 
 __all__ = ["refuse_sinks_in_sources"]
 
@@ -29,14 +29,16 @@ def refuse_sinks_in_sources(spark: SparkSession, sinks: Mapping[str, object], fr
     if not folders:
         return
     read = [
-        (name, place, files.qualified(spark, place)) for name, frame in frames.items() for place in places_of(frame)
+        (name, location, files.qualified(spark, location))
+        for name, frame in frames.items()
+        for location in locations_of(frame)
     ]
     for stream, folder in folders:
         own = files.qualified(spark, folder)
-        for name, place, there in read:
+        for name, location, there in read:
             lies = relation(own, there)
             if lies is not None:
                 raise ValueError(
-                    f"the sink of '{stream}' writes to folder {folder}, which {lies} {place}, the input of '{name}': use a folder "
+                    f"the sink of '{stream}' writes to folder {folder}, which {lies} {location}, the input of '{name}': use a folder "
                     "apart from all inputs"
                 )

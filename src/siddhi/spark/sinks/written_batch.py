@@ -60,13 +60,13 @@ def put(spark: SparkSession, fresh: str, goal: str, rows: int, *, is_own: bool) 
     found = _files(spark, goal)
     if found != brought:
         lacking, more = sorted(brought.items() - found.items()), sorted(found.items() - brought.items())
-        told = [
+        found_there = [
             f"{word} {', '.join(name for name, _ in these)}"
             for word, these in (("without", lacking), ("with", more))
             if these
         ]
         raise SparkRunError(
-            f"{goal} is {' and '.join(told)} after {fresh} was renamed to it: another process may write there; the batch is written "
+            f"{goal} is {' and '.join(found_there)} after {fresh} was renamed to it: another process may write there; the batch is written "
             "again when the query is restarted"
         )
     said = json.dumps({"rows": rows, "files": brought}, sort_keys=True)

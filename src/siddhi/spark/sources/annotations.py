@@ -294,10 +294,10 @@ def _in_each_other(connectors: Sequence[Connector]) -> Iterator[SiddhiAppError]:
                 continue
             where = "" if lies == "is" else f", which {lies} {uri}"
             if other.direction == "source":
-                told, hint = f"where {other.what} reads", "use a folder apart from all sources"
+                conflict, hint = f"where {other.what} reads", "use a folder apart from all sources"
             else:
-                told, hint = f"as does {other.what}", "use a folder per sink"
-            yield _mistaken(sink)(f"{sink.what} writes to {folder}{where}, {told}", hint)
+                conflict, hint = f"as does {other.what}", "use a folder per sink"
+            yield _mistaken(sink)(f"{sink.what} writes to {folder}{where}, {conflict}", hint)
 
 
 def _quoted(value: str | None) -> str:

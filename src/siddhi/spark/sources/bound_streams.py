@@ -54,7 +54,7 @@ class BoundStreams:
         self._plan = plan
         self._sources = [connector for connector in connectors if connector.direction == "source"]
         self._foreign = [connector for connector in foreign if connector.direction == "source"]
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self.bindings: dict[str, Binding] = {}
 
     @property
@@ -116,8 +116,8 @@ class BoundStreams:
         check_columns(what, frame, found.attributes)
         check_sequence(what, frame, binding.sequence)
         event_time(frame, binding.timestamp, what)
-        if in_session_zone(frame, binding.timestamp) and what not in self._told:
-            self._told.add(what)
+        if in_session_zone(frame, binding.timestamp) and what not in self._warned:
+            self._warned.add(what)
             zone = self._spark.conf.get("spark.sql.session.timeZone")
             warnings.warn(
                 f"{what}: column '{binding.timestamp}' is a TIMESTAMP_NTZ, which is read in the session's time zone, {zone}; use a "

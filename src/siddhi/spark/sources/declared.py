@@ -49,8 +49,8 @@ def declared_binding(
     if len(sources) == 1:
         return Binding(stream.id, frames[0], options["timestamp"], watermark, orders[0], idle)
     union, sequence = rows_in_order(stream.attributes, frames, orders)
-    told = tuple(" ".join((source.type, *order)) for source, order in zip(sources, orders, strict=True))
-    return Binding(stream.id, union, options["timestamp"], watermark, sequence, idle, told)
+    orders_shown = tuple(" ".join((source.type, *order)) for source, order in zip(sources, orders, strict=True))
+    return Binding(stream.id, union, options["timestamp"], watermark, sequence, idle, orders_shown)
 
 
 def _read(

@@ -130,19 +130,19 @@ def _read_errors(spark: SparkSession, files: Files) -> Iterator[None]:
     except (PySparkException, Py4JJavaError) as error:
         broken = broken_file(error)
         if broken is not None:
-            told = f"{files.path} can't be read as {files.what}: {broken} is damaged, or not a {files.format} file"
+            message = f"{files.path} can't be read as {files.what}: {broken} is damaged, or not a {files.format} file"
         elif other := _OTHER_COLUMNS.search(str(error)):
-            told = f"{files.path} can't be read, as its files have different columns: {other.group()}"
+            message = f"{files.path} can't be read, as its files have different columns: {other.group()}"
         else:
-            told = f"{files.path} can't be read: {message_of(error).splitlines()[0]}"
-        raise ValueError(told) from error
+            message = f"{files.path} can't be read: {message_of(error).splitlines()[0]}"
+        raise ValueError(message) from error
 
 
 def _require(files: Files, have: Sequence[str]) -> None:
     missing = [name for name in files.columns if name not in have]
     if missing:
-        told = "; ".join(f"there is no column '{name}'{did_you_mean(name, have)}" for name in missing)
-        raise ValueError(f"{files.path} can't be read as {files.what}: {told} (columns: {', '.join(have)})")
+        problems = "; ".join(f"there is no column '{name}'{did_you_mean(name, have)}" for name in missing)
+        raise ValueError(f"{files.path} can't be read as {files.what}: {problems} (columns: {', '.join(have)})")
 
 
 # --- parquet, orc
@@ -155,8 +155,8 @@ def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> Data
         if files.time is not None:
             raise ValueError(f"{files.path} holds no files yet, so the type of column '{files.time}' is not known")
         schema = T.StructType([_declared(a) for a in files.attributes if a.type is not AttributeType.OBJECT])
-        held = schema.names
-        schema = T.StructType([*schema, *(T.StructField(n, T.LongType()) for n in files.sequence if n not in held)])
+        names = schema.names
+        schema = T.StructType([*schema, *(T.StructField(n, T.LongType()) for n in files.sequence if n not in names)])
     else:
         if set(files.columns).difference(found.columns):  # so far from one file
             found = _opened(spark, files, {**options, "mergeSchema": "true"}) or found

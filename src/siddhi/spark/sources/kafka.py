@@ -58,8 +58,10 @@ def messages_as_rows(messages: DataFrame, connector: Connector, attributes: Sequ
     parsed = F.from_json(value, schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": BAD})
     bad = F.when(F.col(f"__row.`{BAD}`").isNotNull() | F.col("__row").isNull(), F.col("__value")).alias(BAD)
     where = F.concat_ws(" ", F.lit("topic"), F.col("topic"), F.lit("partition"), F.col("partition").cast("string"))
-    place = F.concat(where, F.lit(" offset "), F.col("offset").cast("string"))
-    raw = messages.select(value.alias("__value"), parsed.alias("__row"), place.alias("__place"), "partition", "offset")
+    location = F.concat(where, F.lit(" offset "), F.col("offset").cast("string"))
+    raw = messages.select(
+        value.alias("__value"), parsed.alias("__row"), location.alias("__place"), "partition", "offset"
+    )
     raw = raw.select(*(F.col(f"__row.`{a.name}`") for a in attributes), bad, "__place", "partition", "offset")
     text = Text(
         f"stream '{connector.stream}'",

@@ -37,10 +37,10 @@ def relation(folder: str, other: str) -> str | None:
     return None
 
 
-def _parts(place: str) -> tuple[str, ...]:
-    found = _REMOTE.fullmatch(place)
+def _parts(location: str) -> tuple[str, ...]:
+    found = _REMOTE.fullmatch(location)
     if found is None or found[1].lower() == "file":
-        return Path(os.path.realpath(place if found is None else found[3])).parts
+        return Path(os.path.realpath(location if found is None else found[3])).parts
     scheme = found[1].lower()
     names = [name for name in found[3].split("/") if name not in ("", ".")]
     return (f"{_ALIKE.get(scheme, scheme)}://{found[2] or ''}", *names)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from siddhi.errors import did_you_mean
 
-__all__ = ["KAFKA_UNSUPPORTED", "unknown_option"]
+__all__ = ["KAFKA_UNSUPPORTED", "reaches_outside", "unknown_option"]
 
 _FILES = (
     "pathGlobFilter recursiveFileLookup modifiedBefore modifiedAfter ignoreCorruptFiles ignoreMissingFiles basePath "
@@ -47,6 +47,7 @@ _KNOWN: Mapping[tuple[str, str, str], str] = {
     ("sink", "log", ""): "",
 }
 _PREFIXES = {"file": ("parquet.", "orc.", "fs.", "dfs."), "kafka": ("kafka.",)}
+_ALL_PREFIXES = tuple(prefix for prefixes in _PREFIXES.values() for prefix in prefixes)
 KAFKA_UNSUPPORTED = (
     "kafka.auto.offset.reset",
     "kafka.enable.auto.commit",
@@ -57,6 +58,12 @@ KAFKA_UNSUPPORTED = (
     "kafka.value.serializer",
 )
 """Kafka settings that Spark reserves."""
+
+
+def reaches_outside(name: str) -> bool:
+    """Return whether an option can name files, servers or classes, or makes Spark delete or move files that it reads."""
+    lowered = name.lower()
+    return lowered in ("basepath", "cleansource", "sourcearchivedir") or any(map(lowered.startswith, _ALL_PREFIXES))
 
 
 def unknown_option(direction: str, type_: str, format_: str, name: str, own: tuple[str, ...]) -> str | None:

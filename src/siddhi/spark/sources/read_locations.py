@@ -7,10 +7,10 @@ from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
 
-__all__ = ["places_of"]
+__all__ = ["locations_of"]
 
 
-def places_of(frame: DataFrame) -> list[str]:
+def locations_of(frame: DataFrame) -> list[str]:
     """Return the files, folders and patterns that a DataFrame reads; for catalog tables, the files they have now.
 
     Reads no data. Over Spark Connect, the folders of a streaming DataFrame are unknown.
@@ -18,11 +18,11 @@ def places_of(frame: DataFrame) -> list[str]:
     found: list[str] = []
     plan = getattr(frame, "_jdf", None)
     leaves = [None] if plan is None else _items(plan.queryExecution().analyzed().collectLeaves())
-    told = [None if leaf is None else _roots(leaf) for leaf in leaves]
-    for places in told:
-        found += places or []
-    if any(places is None for places in told) and not frame.isStreaming:
-        found += [unquote(place) for place in frame.inputFiles()]
+    by_leaf = [None if leaf is None else _roots(leaf) for leaf in leaves]
+    for locations in by_leaf:
+        found += locations or []
+    if any(locations is None for locations in by_leaf) and not frame.isStreaming:
+        found += [unquote(uri) for uri in frame.inputFiles()]
     return list(dict.fromkeys(found))
 
 

@@ -48,7 +48,7 @@ class Text:
 
     Attributes:
         what: the stream in messages.
-        place: location of a row: the file, or the message.
+        location: location of a row: the file, or the message.
         mode: ``FAILFAST`` fails the query, ``DROPMALFORMED`` drops the row, ``PERMISSIVE`` makes the value null, except the
             event time, without which a row has no position: the query fails.
         time: column of event time, if it is not an attribute.
@@ -58,7 +58,7 @@ class Text:
     """
 
     what: str
-    place: Column
+    location: Column
     mode: str = "FAILFAST"
     time: str | None = None
     timed: str | None = None
@@ -103,7 +103,7 @@ def typed_rows(
         values.append(instant.alias(EVENT_TIME))
     problem, mode = F.coalesce(*problems), text.mode.upper()
     if mode == "FAILFAST":
-        message = F.concat(F.lit(f"{text.what}: "), text.place, problem)
+        message = F.concat(F.lit(f"{text.what}: "), text.location, problem)
         raw = raw.where(F.when(problem.isNull(), _seen()).otherwise(F.raise_error(message).cast("boolean")))
     else:
         raw = raw.where(_seen() & problem.isNull() if mode == "DROPMALFORMED" else _seen())

@@ -13,7 +13,17 @@ from siddhi.spark.workers.record_batch import decode_late, decode_output
 from siddhi.spark.workers.stateful import LATE
 from siddhi.types import AttributeType
 
-__all__ = ["late_rows_of", "numbers_of", "rows_of"]
+__all__ = ["counted", "late_rows_of", "numbers_of", "rows_of"]
+
+_COUNTS = "emitted"
+"""Name of the observed metrics of the output."""
+
+
+def counted(frame: DataFrame) -> DataFrame:
+    """Return the output of the operator, whose rows and late rows Spark's progress of each micro-batch counts."""
+    n, out = F.col("n"), F.col("out")
+    rows, late = F.sum(F.when(out < LATE, n)), F.sum(F.when(out >= LATE, n))
+    return frame.observe(_COUNTS, rows.alias("rows"), late.alias("late"))
 
 
 def numbers_of(streaming: Streaming, stream: str) -> list[int]:
@@ -31,8 +41,8 @@ def rows_of(streaming: Streaming, frame: DataFrame, stream: str, numbers: Sequen
         numbers: its output numbers.
     """
     attributes = streaming.plan.streams[stream].attributes
-    _, fragment, place = streaming.streaming.outputs[numbers[0]]
-    shape = streaming.streaming.programs[fragment].outputs[place]
+    _, fragment, output = streaming.streaming.outputs[numbers[0]]
+    shape = streaming.streaming.programs[fragment].outputs[output]
     schema = ", ".join(["__t bigint", *(f"c{n} {SPARK_TYPES[a.type]}" for n, a in enumerate(attributes))])
     rows = frame.where(F.col("out").isin(list(numbers))).select("rows").mapInArrow(decode_output(shape), schema)
     return rows.select(
@@ -52,7 +62,7 @@ def late_rows_of(streaming: Streaming, frame: DataFrame, stream: str) -> DataFra
     assert late_reporter is not None, "the plan has a fragment for each late output"
     number, at = late_reporter
     program = streaming.streaming.programs[number]
-    places = program.inputs[at][1]
+    columns = program.inputs[at][1]
     attributes = streaming.plan.streams[stream].attributes
     schema = ", ".join(["__t bigint", *(f"c{n} {SPARK_TYPES[AttributeType(k)]}" for n, k in enumerate(program.kinds))])
     unpack = decode_late(program.kinds, streaming.ordering, list(streaming.plan.streams).index(stream))
@@ -60,6 +70,6 @@ def late_rows_of(streaming: Streaming, frame: DataFrame, stream: str) -> DataFra
     if len(program.inputs) > 1:
         rows = rows.where(F.col("c0") == at)
     return rows.select(
-        *(F.col(f"c{place}").alias(a.name) for place, a in zip(places, attributes, strict=True)),
+        *(F.col(f"c{column}").alias(a.name) for column, a in zip(columns, attributes, strict=True)),
         F.col("__t").alias("_timestamp"),
     )

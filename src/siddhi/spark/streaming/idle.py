@@ -133,8 +133,8 @@ class IdleWatch(threading.Thread):
             except Exception as error:  # noqa: BLE001 - whatever a file system or Spark fails with may be over at the next look
                 failed += 1
                 level = logging.WARNING if failed < _ERROR_AFTER else logging.ERROR
-                told = "punctuations of idle streams could not be written, %d times in a row: %s"
-                logger.log(level, told, failed, error)
+                message = "punctuations of idle streams could not be written, %d times in a row: %s"
+                logger.log(level, message, failed, error)
             time.sleep(self._step)
 
     def _goes_on(self) -> bool:

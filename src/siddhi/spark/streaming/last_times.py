@@ -21,7 +21,7 @@ __all__ = ["LastTimes", "future_rows_of_batch", "logged_watermark", "times_of_ba
 
 logger = logging.getLogger("siddhi")
 
-_told: list[bool] = []
+_warned: list[bool] = []
 """Whether the missing metrics were logged."""
 
 
@@ -51,8 +51,8 @@ def logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
     batch, _ = committed(spark, checkpoint)
     if batch is None:
         return None
-    told = json.loads(files.read_text(spark, f"{checkpoint}/commits/{batch}").splitlines()[1])
-    return int(told.get("nextBatchWatermarkMs", 0))
+    metadata = json.loads(files.read_text(spark, f"{checkpoint}/commits/{batch}").splitlines()[1])
+    return int(metadata.get("nextBatchWatermarkMs", 0))
 
 
 def times_of_batch(query: Any) -> dict[str, int | None]:
@@ -82,8 +82,8 @@ def _observed(query: Any, prefix: str) -> dict[str, int | None]:
                 found[name.removeprefix(prefix)] = None if row.isNullAt(0) else int(row.getLong(0))
         return found
     except (Py4JError, TypeError) as error:  # not a public API of Spark
-        if not _told:
-            _told.append(True)
+        if not _warned:
+            _warned.append(True)
             logger.warning(
                 "this version of Spark has no metrics of a running batch, so a kill may lose those of its last batch: %s",
                 error,

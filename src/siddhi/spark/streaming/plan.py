@@ -16,6 +16,7 @@ from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute
 from siddhi.spark.catalyst.stages import project
 from siddhi.spark.plan.fragments import CatalystStage, EngineFragment, Layout, stateless_fragments
 from siddhi.spark.plan.naming import app_called
+from siddhi.spark.plan.state_keys import StateKeys
 from siddhi.spark.streaming.future_rows import drop_future_rows
 from siddhi.spark.workers.late import LatePolicy
 from siddhi.spark.workers.program import FragmentProgram, TableRows, union_columns, write_program
@@ -130,6 +131,7 @@ class Streaming:
         run: id of this run of the query.
         last_clock: watermark (ms) from which on time advances until no timer is left.
         ranges: shards of each fragment.
+        keys: state keys of the shards.
         max_future_ms: how far (ms) rows may be ahead of the clock; None: no limit.
     """
 
@@ -144,6 +146,7 @@ class Streaming:
     last_clock: int
     tables: Mapping[str, bytes]
     ranges: tuple[ShardRange, ...]
+    keys: StateKeys
     max_future_ms: int | None = None
 
     def emitted(self, spark: SparkSession) -> DataFrame:
@@ -154,10 +157,10 @@ class Streaming:
             replace(p, tables=tuple(TableRows(s, self.tables[name]) for name, s in p.fills if name in self.tables))
             for p in self.streaming.programs
         )
-        schemas = [held.schema for held in self.ranges]
-        encoded = rows.mapInArrow(encode_rows(programs, layout, schemas), ENCODED)
+        schemas = [key_range.schema for key_range in self.ranges]
+        encoded = rows.mapInArrow(encode_rows(programs, layout, schemas, self.keys), ENCODED)
         processor = FragmentProcessor(
-            programs, self.shards, ordering, self.run, self.late, self.last_clock, self.ranges
+            programs, self.shards, ordering, self.run, self.late, self.last_clock, self.ranges, self.keys
         )
         return encoded.groupBy("shard").transformWithStateInPandas(
             statefulProcessor=processor, outputStructType=EMITTED, outputMode="Append", timeMode="EventTime"
@@ -193,7 +196,7 @@ class Streaming:
 
     def branches(self, bases: Mapping[str, Base], stream: str, besides: Collection[str] = ()) -> list[Branch]:
         """Return the rows of a stream that Catalyst stages fill, without the stages that a fragment runs itself."""
-        places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
+        positions = {execution.name: n for n, execution in enumerate(self.plan.executions)}
         queries = {e.name: e for e in self.plan.executions if isinstance(e, QueryPlan)}
         found: list[Branch] = []
         if stream in bases:
@@ -203,12 +206,12 @@ class Streaming:
             if stream in step.element.writes and step.element.name not in besides:
                 (source,) = step.element.reads
                 query = queries[step.element.name]
-                found += [project(query, branch, places[query.name]) for branch in self.branches(bases, source)]
+                found += [project(query, branch, positions[query.name]) for branch in self.branches(bases, source)]
         return found
 
     def _rows(self, spark: SparkSession) -> tuple[DataFrame, RowLayout]:
         """Return the rows of all fragments, in one pass over each source, and their columns."""
-        places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
+        positions = {execution.name: n for n, execution in enumerate(self.plan.executions)}
         bases = self.bases(spark)
         programs = self.streaming.programs
         types, columns = union_columns([tuple(AttributeType(kind) for kind in p.kinds) for p in programs])
@@ -217,7 +220,7 @@ class Streaming:
         by_base: dict[str, list[tuple[int, int, Branch, tuple[int, ...]]]] = {stream: [] for stream in bases}
         for at, (fragment, program) in enumerate(zip(self.streaming.fragments, programs, strict=True)):
             for number, (stream, _) in enumerate(program.inputs):
-                readers = [places.get(e.name, -1) for e in fragment.elements if stream in e.reads]
+                readers = [positions.get(e.name, -1) for e in fragment.elements if stream in e.reads]
                 first = min(readers, default=-1)
                 for branch in self.branches(bases, stream, fragment.names if at < own else catalyst):
                     origin = next(name for name, base in bases.items() if base is branch.base)
@@ -234,7 +237,8 @@ class Streaming:
             base = bases[origin]
             carried = [F.col(TIME), F.lit(base.source).alias("source")]
             carried += [F.col(f"{SEQUENCE}{n}") for n in range(base.sequence)]
-            observed = base.frame.observe(f"siddhi_{origin}", F.max(F.col(TIME)).alias("last"))
+            seen = F.max(F.col(TIME)).alias("last"), F.count(F.lit(1)).alias("rows")
+            observed = base.frame.observe(f"siddhi_{origin}", *seen)
             if len(found) == 1:
                 ((at, number, branch, path),) = found
                 fields = self._fields(at, number, branch, paths.index(path), columns[at], types)
@@ -243,13 +247,13 @@ class Streaming:
                 continue
             # One pass: every row becomes one row per branch that it passes.
             structs = []
-            told = F.lit(False)
+            is_reached = F.lit(False)
             for at, number, branch, path in found:
-                copy = F.when(told, 1).otherwise(0)
+                copy = F.when(is_reached, 1).otherwise(0)
                 fields = self._fields(at, number, branch, paths.index(path), columns[at], types, copy)
                 made = F.struct(*fields)
                 structs.append(made if branch.condition is None else F.when(branch.condition, made))
-                told = told | self._reaches(at, number, branch)
+                is_reached = is_reached | self._reaches(at, number, branch)
             frames.append(observed.select(*carried, F.inline(F.array_compact(F.array(*structs)))))
         rows = frames[0]
         for frame in frames[1:]:

@@ -17,7 +17,7 @@ from siddhi.spark.catalyst.frames import Base, frame_of
 from siddhi.spark.failures import cleared_away, message_of, run_error, run_errors, stream_errors
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.sinks.declared import CountingSink
-from siddhi.spark.streaming.emitted_rows import late_rows_of, numbers_of, rows_of
+from siddhi.spark.streaming.emitted_rows import counted, late_rows_of, numbers_of, rows_of
 from siddhi.spark.streaming.last_times import LastTimes, future_rows_of_batch, times_of_batch
 from siddhi.spark.streaming.plan import Streaming
 from siddhi.spark.workers.late import late_stream
@@ -109,7 +109,7 @@ def start_query(
     """
     started = SparkQuery(streaming.plan.name, None)
     if streaming.streaming.programs:
-        frame, take = streaming.emitted(spark), _taking(streaming, sinks, started, times)
+        frame, take = counted(streaming.emitted(spark)), _taking(streaming, sinks, started, times)
     else:
         ((source, base),) = streaming.bases(spark).items()
         frame, take = base.frame, _plain(streaming, source, base, sinks, started)
@@ -162,15 +162,15 @@ def _blamed(what: str, batch: int, started: SparkQuery) -> Iterator[None]:
         yield
     except Exception as error:
         if run_error(error) is None:  # errors of the app are raised wherever its rows are read
-            told = message_of(error)
-            if what and "[FAILED_READ_FILE" not in told:  # as are errors of reading
-                told = f"{told} ({what}, batch {batch}, {type(error).__name__})"
+            described = message_of(error)
+            if what and "[FAILED_READ_FILE" not in described:  # as are errors of reading
+                described = f"{described} ({what}, batch {batch}, {type(error).__name__})"
             if cleared_away(error):
-                told = (
+                described = (
                     "another process seems to use this checkpoint, which only one may do at a time: it deleted what this one was "
-                    f"writing: {told}"
+                    f"writing: {described}"
                 )
-            started._sink_error = SparkRunError(told)
+            started._sink_error = SparkRunError(described)
         raise
 
 

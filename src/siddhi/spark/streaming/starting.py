@@ -40,6 +40,7 @@ from siddhi.spark.checkpoint.stored import committed
 from siddhi.spark.plan.added_columns import require_no_batch, require_no_timestamp
 from siddhi.spark.plan.fragments import EngineFragment, Layout
 from siddhi.spark.plan.output_types import refuse_objects
+from siddhi.spark.plan.state_keys import NUMBERS, StateKeys, default_tasks
 from siddhi.spark.plan.unsupported import refuse_stored_aggregations
 from siddhi.spark.plan.upstream import require_fed
 from siddhi.spark.query_settings import STATE_STORE
@@ -93,15 +94,15 @@ class Starter:
         written = _folders(sinks)
         before = read_manifest(self.spark, checkpoint)
         partitions = self._tasks(before)
-        asked = self._manifest(checkpoint, streaming_plan, partitions)
-        manifest, indexes = updated_manifest(checkpoint, before, asked, evolve=evolve)
+        wanted = self._manifest(checkpoint, streaming_plan, partitions)
+        manifest, indexes = updated_manifest(checkpoint, before, wanted, evolve=evolve)
         key_ranges = [manifest.key_ranges[index] for index in indexes]
         ranges = tuple(key_range.shard_range for key_range in key_ranges)
         was_closed = require_open(self.spark, checkpoint, reopen=reopen, closing=closing)
         if before is not None and not evolve:
             refuse_lost_rows(self.spark, checkpoint, before, manifest)
         if before is not None:
-            refuse_moved_rows(self.spark, checkpoint, before, asked.key_ranges, indexes)
+            refuse_moved_rows(self.spark, checkpoint, before, wanted.key_ranges, indexes)
         planned = committed(self.spark, checkpoint)[1]
         last = None if planned is None else planned + manifest.first_batch
         owner = Owner(checkpoint, manifest.id, tuple(manifest.parents), last)
@@ -121,7 +122,7 @@ class Starter:
         times = LastTimes(self.spark, checkpoint) if streaming_plan.programs else None
         if times is not None and before is not None:
             self._remind(checkpoint, times)
-        streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
+        streaming = self._lowered(streaming_plan, punctuation, tables, ranges, manifest.state_keys)
         idle = None if times is None else self._idle(times)
         try:
             query = start_query(
@@ -145,13 +146,12 @@ class Starter:
         return query
 
     def _tasks(self, before: Manifest | None) -> int:
-        """Return the number of tasks: the option, that of the checkpoint, or at the first start the number of cores."""
+        """Return the number of tasks: the option, that of the checkpoint, or at the first start enough for the shards."""
         if self.settings.tasks is not None:
             return self.settings.tasks
         if before is not None:
             return before.partitions
-        cores: int = self.spark.sparkContext.defaultParallelism
-        return min(cores, self.settings.shards)
+        return default_tasks(self.settings.shards, self.spark.sparkContext.defaultParallelism)
 
     def _unsettle(self, checkpoint: str, before: Manifest | None, *, closed: bool) -> None:
         """Restore a checkpoint after a failed start."""
@@ -251,7 +251,9 @@ class Starter:
     def _output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
         streaming_plan = self._checked([stream])
         ranges = tuple(each.shard_range for each in self._key_ranges(streaming_plan))
-        streaming = self._lowered(streaming_plan, {}, tables, ranges)
+        # It has no manifest, so its keys can't change between versions.
+        keys = StateKeys(NUMBERS, self.settings.shards)
+        streaming = self._lowered(streaming_plan, {}, tables, ranges, keys)
         if not streaming_plan.programs:
             attributes = self.plan.streams[stream].attributes
             frame = frame_of(
@@ -277,6 +279,7 @@ class Starter:
         punctuation: Mapping[str, str],
         tables: Mapping[str, bytes],
         ranges: tuple[ShardRange, ...],
+        keys: StateKeys,
     ) -> Streaming:
         return Streaming(
             plan=self.plan,
@@ -290,6 +293,7 @@ class Starter:
             last_clock=LAST_CLOCK,
             tables=tables,
             ranges=ranges,
+            keys=keys,
             max_future_ms=None if self.max_clock_skew is None else interval_ms(self.spark, self.max_clock_skew),
         )
 
@@ -337,8 +341,8 @@ class Starter:
                 continue
             if stream not in made:
                 raise ValueError(f"no query fills stream '{stream}'{did_you_mean(stream, made)}")
-            held = self.plan.streams[stream].attributes
-            require_no_timestamp(stream, held)
+            attributes = self.plan.streams[stream].attributes
+            require_no_timestamp(stream, attributes)
             refuse_objects(self.plan, [stream])
             require_fed(self.plan, self.layout, stream, self.bindings)
         refuse_chains(self.plan, self.layout)
@@ -415,8 +419,8 @@ def _folders(sinks: Mapping[str, Sink]) -> list[FileSink]:
             for other in found:
                 lies = relation(folder, other)
                 if lies is not None:
-                    told = "as does another sink" if lies == "is" else f"which {lies} {other} of another sink"
-                    raise ValueError(f"the sink of '{stream}' writes to {folder}, {told}: use a folder per sink")
+                    conflict = "as does another sink" if lies == "is" else f"which {lies} {other} of another sink"
+                    raise ValueError(f"the sink of '{stream}' writes to {folder}, {conflict}: use a folder per sink")
             found[folder] = each
     return list(found.values())
 

@@ -137,7 +137,7 @@ class _Worker:
             shard.advance(self._last)
         yield from self._drained(shard)
         if self._program.answer is not None:
-            for batch in shard.answer(self._program.asked, self._program.answer):
+            for batch in shard.answer(self._program.on_demand, self._program.answer):
                 yield with_output_index(0, batch, self._program.answer, self._program.union_types, 0)
 
     def _drained(self, shard: Shard) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@ attributes of all of them, and queries route its rows in the order in which they
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from siddhi._version import __version__
 from siddhi.planner.distribution.sub_app import sub_app
@@ -22,6 +22,7 @@ from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.selection import SnapshotRate, TimeRate
 from siddhi.query_compiler import parse, to_siddhiql
+from siddhi.sandbox import SandboxPolicy
 from siddhi.spark.plan.fragments import EngineFragment
 from siddhi.spark.plan.key_hash import shard_of_key
 from siddhi.spark.plan.naming import INPUT_STREAM, TRACE, app_called
@@ -96,10 +97,11 @@ class FragmentProgram:
         timed: whether timers can emit rows.
         tables: rows of read-only tables.
         modules: modules to import first, for extensions.
-        asked: an on-demand query that every shard runs at the end of its input.
+        on_demand: an on-demand query that every shard runs at the end of its input.
         answer: output of this query.
         labels: labels of ranges with the shard that processes each.
         shards: number of shards, where it matters.
+        policy: the limits of keys, rows and partial matches of the app's policy; the driver has checked what the text may use.
         version: version of siddhi.
     """
 
@@ -120,10 +122,11 @@ class FragmentProgram:
     timed: bool = True
     tables: tuple[TableRows, ...] = ()
     modules: tuple[str, ...] = ()
-    asked: str = ""
+    on_demand: str = ""
     answer: OutputShape | None = None
     labels: tuple[tuple[str, int], ...] = ()
     shards: int = 1
+    policy: SandboxPolicy | None = None
     version: str = __version__
 
 
@@ -210,6 +213,16 @@ def write_program(
         ),
         labels=tuple((label, shard_of_key([label], shards or 1)) for label in labels),
         shards=shards or 1,
+        policy=_limits_of(plan.policy),
+    )
+
+
+def _limits_of(policy: SandboxPolicy | None) -> SandboxPolicy | None:
+    """Return a policy that sets the limits of the state that data can fill, and allows everything."""
+    if policy is None:
+        return None
+    return replace(
+        SandboxPolicy.trusted(), max_keys=policy.max_keys, max_rows=policy.max_rows, max_events=policy.max_events
     )
 
 
@@ -226,7 +239,7 @@ def _is_timed(plan: Plan, fragment: EngineFragment) -> bool:
     if any(element.kind is ElementKind.TRIGGER for element in fragment.elements):
         return True
     used = [plan.windows[element.name].window for element in fragment.elements if element.name in plan.windows]
-    if any(window.window.native not in _WITHOUT_TIME for window in used):
+    if any(window.window.builtin not in _WITHOUT_TIME for window in used):
         return True
     filled = [
         plan.aggregations[element.name].input for element in fragment.elements if element.name in plan.aggregations
@@ -243,7 +256,7 @@ def _is_timed(plan: Plan, fragment: EngineFragment) -> bool:
 
 def _makes_uuids(plan: Plan, fragment: EngineFragment) -> bool:
     return any(
-        isinstance(node, Call) and node.function.native == "UUID"
+        isinstance(node, Call) and node.function.builtin == "UUID"
         for execution in plan.executions
         if execution.name in fragment.names
         for query in ((execution,) if isinstance(execution, QueryPlan) else execution.queries)
@@ -261,7 +274,7 @@ def is_query_timed(query: QueryPlan) -> bool:
     if any(processor.clock_driven for processor in processors_of(sources_of(query))):
         return True
     windows = [source.window for source in sources_of(query)]
-    return any(window is not None and window.window.native not in _WITHOUT_TIME for window in windows)
+    return any(window is not None and window.window.builtin not in _WITHOUT_TIME for window in windows)
 
 
 def _starts_by_time(query: QueryPlan) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from siddhi.spark.plan.state_keys import StateKeys
 from siddhi.spark.workers.input_schema import InputSchema, with_schema_id
 from siddhi.spark.workers.program import FragmentProgram, OutputShape
 from siddhi.spark.workers.shard import ARROW_TYPES
@@ -21,7 +22,7 @@ from siddhi.spark.workers.worker import freeze_modules
 __all__ = ["EMITTED", "ENCODED", "RowLayout", "decode", "decode_late", "decode_output", "encode", "encode_rows"]
 
 ENCODED = "shard int, n bigint, rows binary"
-"""Schema of the operator's input."""
+"""Schema of the operator's input; ``shard`` is a state key."""
 EMITTED = "out int, shard int, n bigint, rows binary"
 """Schema of the operator's output."""
 
@@ -65,14 +66,15 @@ def decode(data: bytes) -> pa.RecordBatch:
 
 
 def encode_rows(
-    programs: tuple[FragmentProgram, ...], layout: RowLayout, input_columns: Sequence[InputSchema]
+    programs: tuple[FragmentProgram, ...], layout: RowLayout, input_columns: Sequence[InputSchema], keys: StateKeys
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function for ``mapInArrow`` in front of the shuffle.
 
     Args:
         programs: programs of the fragments.
         layout: columns of the rows.
-        schemas: input schemas of the fragments.
+        input_columns: input schemas of the fragments.
+        keys: state keys of the shards.
     """
     names = [schema.schema_id for schema in input_columns]
 
@@ -84,9 +86,9 @@ def encode_rows(
             waiting.append(batch)
             size += batch.nbytes
             if size >= _BATCH_BYTES:
-                yield from _encoded_batches(waiting, programs, layout, names)
+                yield from _encoded_batches(waiting, programs, layout, names, keys)
                 waiting, size = [], 0
-        yield from _encoded_batches(waiting, programs, layout, names)
+        yield from _encoded_batches(waiting, programs, layout, names, keys)
 
     return run
 
@@ -96,6 +98,7 @@ def _encoded_batches(
     programs: tuple[FragmentProgram, ...],
     layout: RowLayout,
     input_columns: Sequence[str],
+    keys: StateKeys,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of some batches, encoded by shard."""
     merged = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
@@ -114,7 +117,7 @@ def _encoded_batches(
             )
         yield pa.RecordBatch.from_arrays(
             [
-                pa.array([shard for shard, _, _ in found], pa.int32()),
+                pa.array([keys.key(shard) for shard, _, _ in found], pa.int32()),
                 pa.array([n for _, n, _ in found], pa.int64()),
                 pa.array([data for _, _, data in found], pa.binary()),
             ],

@@ -53,7 +53,7 @@ class Shard:
         self._used = False
 
     def _build(self) -> SiddhiAppRuntime:
-        runtime = SiddhiManager().create_siddhi_app_runtime(self.program.text)
+        runtime = SiddhiManager().create_siddhi_app_runtime(self.program.text, policy=self.program.policy)
         runtime.collect(*(output.collected for output in self.program.outputs), timestamp=_TIME, chunk=None)
         runtime.handle_exception_with(self._note)
         runtime.start()
@@ -83,8 +83,8 @@ class Shard:
         self._used = True
         if self.program.labels:
             # The shards of a fragment are a range that starts at a multiple of their number.
-            place = number % self.program.shards
-            mine = {label for label, shard in self.program.labels if shard == place}
+            shard_index = number % self.program.shards
+            mine = {label for label, shard in self.program.labels if shard == shard_index}
             self._runtime.sharding.look_for_ranges(mine.__contains__)
 
     def seed(self, what: str) -> None:
@@ -135,14 +135,14 @@ class Shard:
             if len(batch):
                 yield number, pa.record_batch(batch)
 
-    def answer(self, asked: str, shape: OutputShape) -> Iterator[pa.RecordBatch]:
+    def answer(self, on_demand: str, shape: OutputShape) -> Iterator[pa.RecordBatch]:
         """Yield the rows of an on-demand query, its attributes followed by event time.
 
         Raises:
             SparkRunError: it failed.
         """
         try:
-            rows = [event.data for event in self._runtime.query(asked)]
+            rows = [event.data for event in self._runtime.query(on_demand)]
         except SiddhiAppError as error:
             raise SparkRunError(f"{error.message} ({self.program.app}, shard {self.number})") from error
         types = [ARROW_TYPES[kind] for kind in shape.types]
@@ -154,7 +154,7 @@ class Shard:
 
     def blocks(self) -> dict[bytes, bytes]:
         """Return the snapshot blocks of the state by name; ``b""`` lists the others."""
-        return {name: data for name, data in self._runtime.snapshot_pieces().items() if data is not None}
+        return {name: data for name, data in self._runtime.snapshot_blocks().items() if data is not None}
 
     def restore(self, number: int, blocks: Mapping[bytes, bytes]) -> None:
         """Restore a shard from its snapshot blocks.
@@ -162,7 +162,7 @@ class Shard:
         Raises:
             CannotRestoreStateError: the state is damaged, or that of another app.
         """
-        self._runtime.restore_pieces(blocks)
+        self._runtime.restore_blocks(blocks)
         self._take(number)
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from siddhi._version import __version__
 from siddhi.errors import CannotRestoreStateError, SparkRunError
+from siddhi.spark.plan.state_keys import StateKeys
 from siddhi.spark.workers.input_schema import upgrade_rows
 from siddhi.spark.workers.program import FragmentProgram
 from siddhi.spark.workers.record_batch import decode, encode
@@ -52,6 +53,7 @@ class FragmentProcessor(StatefulProcessor):
         late: policy for late rows.
         last_clock: watermark from which on time advances to its end, as in a flushed stream.
         ranges: shards of each fragment. A shard in none of them is retired.
+        keys: state keys of the shards.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class FragmentProcessor(StatefulProcessor):
         late: LatePolicy,
         last_clock: int,
         ranges: Sequence[ShardRange],
+        keys: StateKeys,
     ) -> None:
         self._programs = programs
         self._shards = shards
@@ -71,6 +74,7 @@ class FragmentProcessor(StatefulProcessor):
         self._late = late
         self._last_clock = last_clock
         self._ranges = tuple(ranges)
+        self._keys = keys
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state variables."""
@@ -96,7 +100,7 @@ class FragmentProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Buffer rows until the watermark passes them; emit late rows as such."""
         watermark = timerValues.getCurrentWatermarkInMs()
-        shard = int(key[0])
+        shard = self._keys.number(int(key[0]))
         late: list[pa.RecordBatch] = []
         kept: list[tuple[bytes, pa.RecordBatch]] = []
         for frame in rows:
@@ -134,7 +138,7 @@ class FragmentProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Process the rows that the watermark has passed, in the order of time, and the timers due by then."""
         watermark = timerValues.getCurrentWatermarkInMs()
-        shard_number = int(key[0])
+        shard_number = self._keys.number(int(key[0]))
         fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
         fragment = self._fragment(shard_number)
         if fragment is None or not self._programs[fragment].names:
@@ -170,7 +174,9 @@ class FragmentProcessor(StatefulProcessor):
 
     def _fragment(self, shard: int) -> int | None:
         """Return the index of the fragment of a shard; None: the shard is retired."""
-        return next((n for n, held in enumerate(self._ranges) if 0 <= shard - held.first < self._shards), None)
+        return next(
+            (n for n, key_range in enumerate(self._ranges) if 0 <= shard - key_range.first < self._shards), None
+        )
 
     def _before_1970(self, shard: int, at: int) -> str:
         program = self._programs[self._fragment(shard) or 0]

@@ -49,23 +49,23 @@ class WatermarkBuffer:
         self._timer = timer
         self._handle = handle
         self._ordering = ordering
-        self._told: dict[int, tuple[int | None, list[Chunk]]] = {}
+        self._cached: dict[int, tuple[int | None, list[Chunk]]] = {}
 
     def add(self, query: str, shard: int, rows: Iterable[tuple[bytes, pa.RecordBatch]]) -> None:
         """Add rows, encoded and decoded; the timer fires when the watermark passes the first of them."""
         armed, chunks = self._state(shard)
-        held = self._held(query, shard, chunks)
+        cached = self._decoded(query, shard, chunks)
         fresh = []
         taken = {number for number, _ in chunks}
         for data, batch in rows:
             chunk = self._write(data, batch, taken)
             fresh.append(chunk)
             taken.add(chunk[0])
-            held[chunk[0]] = batch
+            cached[chunk[0]] = batch
         if fresh:
             at = min(first for _, first in fresh) + 1
             self._arm(shard, at if armed is None else min(armed, at), [*chunks, *fresh])
-        self._keep(query, shard, held)
+        self._keep(query, shard, cached)
 
     def split(
         self,
@@ -80,7 +80,7 @@ class WatermarkBuffer:
             upgrade_rows: upgrades rows as they were written to the current input schema; may drop rows.
         """
         _, chunks = self._state(shard)
-        held = self._held(query, shard, chunks)
+        cached = self._decoded(query, shard, chunks)
         ready: list[pa.RecordBatch] = []
         rest: list[Chunk] = []
         taken = {number for number, _ in chunks}
@@ -88,7 +88,7 @@ class WatermarkBuffer:
             if first >= watermark:
                 rest.append((number, first))
                 continue
-            batch = held.pop(number, None)
+            batch = cached.pop(number, None)
             if batch is None:
                 batch = upgrade_rows(self._read(shard, number))
             self._pending.removeKey((number,))
@@ -103,9 +103,9 @@ class WatermarkBuffer:
             waiting = batch.filter(pc.invert(passed))
             chunk = self._write(encode(waiting), waiting, taken)
             rest.append(chunk)
-            held[chunk[0]] = waiting
+            cached[chunk[0]] = waiting
             taken.add(chunk[0])
-        self._keep(query, shard, held)
+        self._keep(query, shard, cached)
         return (in_order(ready, self._ordering) if ready else None), rest
 
     def rearm(self, shard: int, rest: list[Chunk], due: int | None, fired: int | None) -> None:
@@ -147,10 +147,10 @@ class WatermarkBuffer:
 
     def _state(self, shard: int) -> tuple[int | None, list[Chunk]]:
         """Return the time of the timer and the chunks; read once per task."""
-        if shard not in self._told:
-            held = self._timer.get()
-            self._told[shard] = (None, []) if held is None else (held[0], _listed(bytes(held[1])))
-        return self._told[shard]
+        if shard not in self._cached:
+            cached = self._timer.get()
+            self._cached[shard] = (None, []) if cached is None else (cached[0], _listed(bytes(cached[1])))
+        return self._cached[shard]
 
     def _read(self, shard: int, number: int) -> pa.RecordBatch:
         written = self._pending.getValue((number,))
@@ -167,14 +167,14 @@ class WatermarkBuffer:
         self._pending.updateValue((number,), (data, bounds["min"], bounds["max"], batch.num_rows))
         return number, bounds["min"]
 
-    def _held(self, query: str, shard: int, chunks: list[Chunk]) -> dict[int, pa.RecordBatch]:
+    def _decoded(self, query: str, shard: int, chunks: list[Chunk]) -> dict[int, pa.RecordBatch]:
         """Return the decoded chunks that this process has cached and the state lists."""
-        held = _kept.take(query, shard, _NUMBERED) or {}
-        return {number: held[number] for number, _ in chunks if number in held}
+        cached = _kept.take(query, shard, _NUMBERED) or {}
+        return {number: cached[number] for number, _ in chunks if number in cached}
 
-    def _keep(self, query: str, shard: int, held: dict[int, pa.RecordBatch]) -> None:
-        if held:
-            _kept.put(query, shard, _NUMBERED, held, sum(batch.nbytes for batch in held.values()))
+    def _keep(self, query: str, shard: int, cached: dict[int, pa.RecordBatch]) -> None:
+        if cached:
+            _kept.put(query, shard, _NUMBERED, cached, sum(batch.nbytes for batch in cached.values()))
 
     def _arm(self, shard: int, at: int | None, chunks: list[Chunk], fired: int | None = None) -> None:
         armed, before = self._state(shard)
@@ -187,7 +187,7 @@ class WatermarkBuffer:
             self._timer.clear()
         elif (at, chunks) != (armed, before):
             self._timer.update((at, np.array(chunks, "<i8").tobytes()))
-        self._told[shard] = (at, chunks)
+        self._cached[shard] = (at, chunks)
 
 
 def _number(data: bytes, taken: Collection[int]) -> int:

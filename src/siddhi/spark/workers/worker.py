@@ -39,31 +39,31 @@ class WorkerCache(Generic[V]):
         self._most = most
         self._on_evict = on_evict
         self._size = 0
-        self._held: OrderedDict[tuple[str, int], tuple[int, V, int]] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, int], tuple[int, V, int]] = OrderedDict()
 
     def put(self, query: str, shard: int, token: int, value: V, size: int = 1) -> None:
         """Keep a value with the token of its state."""
         self._drop((query, shard))
-        self._held[query, shard] = (token, value, size)
+        self._entries[query, shard] = (token, value, size)
         self._size += size
         while self._size > self._most:
-            self._drop(next(iter(self._held)))
+            self._drop(next(iter(self._entries)))
 
     def take(self, query: str, shard: int, token: int | None) -> V | None:
         """Remove and return the value of exactly this state, or None. The caller may change it and put it back.
 
         A value of another state is evicted.
         """
-        held = self._held.get((query, shard))
-        if held is None or held[0] != token:
+        entry = self._entries.get((query, shard))
+        if entry is None or entry[0] != token:
             self._drop((query, shard))
             return None
-        del self._held[query, shard]
-        self._size -= held[2]
-        return held[1]
+        del self._entries[query, shard]
+        self._size -= entry[2]
+        return entry[1]
 
     def _drop(self, key: tuple[str, int]) -> None:
-        held = self._held.pop(key, None)
-        if held is not None:
-            self._size -= held[2]
-            self._on_evict(held[1])
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._size -= entry[2]
+            self._on_evict(entry[1])
