@@ -23,7 +23,7 @@ class Interrupt:
     """
 
     def __init__(self, *callers: Callable[..., object]) -> None:
-        self.asked = False
+        self.pressed = False
         self._waiting = False
         self._callers = {cast(FunctionType, caller).__code__ for caller in callers}
 
@@ -54,13 +54,13 @@ class Interrupt:
 
     def check(self) -> None:
         """Raise KeyboardInterrupt once if Ctrl-C was pressed."""
-        if self.asked:
-            self.asked = False
+        if self.pressed:
+            self.pressed = False
             raise KeyboardInterrupt
 
     def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - signature of a signal handler
         while frame is not None and frame.f_globals.get("__name__") in _CALENDARS:
             frame = frame.f_back
-        if self.asked or self._waiting or (frame is not None and frame.f_code in self._callers):
+        if self.pressed or self._waiting or (frame is not None and frame.f_code in self._callers):
             raise KeyboardInterrupt
-        self.asked = True
+        self.pressed = True

@@ -10,8 +10,10 @@ import click
 from siddhi.cli.endpoints import STANDARD, Endpoint, read_output_file
 from siddhi.cli.failures import interruptible
 from siddhi.cli.inputs.options import InputOptions, input_options
+from siddhi.cli.inputs.timestamps import Until
 from siddhi.cli.outputs.on_demand import OnDemandQuery
 from siddhi.cli.session import Session, log_to_stderr
+from siddhi.query_compiler.variables import ParameterText
 
 _EPILOG = """\b
 Example:
@@ -40,10 +42,11 @@ def query(
     context: click.Context,
     app: str,
     query: str,
+    parameters: dict[str, ParameterText],
     inputs: list[Endpoint],
     timestamp: str | None,
     playback: bool | None,
-    until: int | None,
+    until: Until,
     on_bad_line: str,
     output: Endpoint,
     quiet: bool,
@@ -52,7 +55,7 @@ def query(
 
     Tables with a store can be queried and changed without any input.
     """
-    options = InputOptions(app, inputs, timestamp, playback, until, on_bad_line)
+    options = InputOptions(app, inputs, timestamp, playback, until, on_bad_line, parameters=parameters)
     options.refuse_clashes()
     if not output.is_standard:
         read = [Path(end.path).resolve() for end in inputs if not end.is_standard]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,17 @@ from click.core import ParameterSource
 
 from siddhi.cli.endpoints import Endpoint, read_outputs
 from siddhi.cli.failures import interruptible
-from siddhi.cli.inputs.options import InputOptions, attributes_of, input_options
+from siddhi.cli.inputs.options import InputOptions, input_options
+from siddhi.cli.inputs.timestamps import Until
+from siddhi.cli.manager_options import ManagerOptions, manager_options
+from siddhi.cli.outputs.columns import output_columns
 from siddhi.cli.outputs.output import OutputWriter
+from siddhi.cli.profiling import Profiling
 from siddhi.cli.session import Session, log_to_stderr
 from siddhi.cli.spark.binds import Bind, read_binds
 from siddhi.cli.spark.checks import read_master, read_trigger
+from siddhi.cli.spark.sharding import require_shards, sharding_options
+from siddhi.query_compiler.variables import ParameterText
 
 if TYPE_CHECKING:
     from siddhi.spark.workers.late import LatePolicy
@@ -50,6 +56,7 @@ Exit codes:
     help="Write a stream's events to a .csv, .jsonl or .parquet file (on Spark with --checkpoint a folder); '-' prints JSON "
     "lines. Repeat the option for several streams.",
 )
+@manager_options
 @click.option("--emit-timestamp", metavar="COLUMN", help="Add a first column with the event time (ms) to every output.")
 @click.option(
     "--engine",
@@ -71,18 +78,7 @@ Exit codes:
 @click.option(
     "--master", default="local[*]", show_default=True, callback=read_master, help="Spark: master URL, such as local[4]."
 )
-@click.option(
-    "--shards",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    help="Spark: number of key ranges over which keys are distributed.",
-)
-@click.option(
-    "--tasks",
-    type=click.IntRange(min=1),
-    help="Spark: number of tasks that run the key ranges. [default of a stream: the cores of its first start]",
-)
+@sharding_options
 @click.option(
     "--end-of-input",
     type=click.Choice(["hold", "flush"]),
@@ -120,17 +116,31 @@ Exit codes:
     help="Spark: refuse an app if a part of it would run on a single shard, or would give other results when it is retried.",
 )
 @click.option("--explain", is_flag=True, help="Spark: print which parts would run where, and exit.")
+@click.option(
+    "--profile", is_flag=True, help="Print to standard error where the time goes, clause by clause of the app."
+)
+@click.option(
+    "--profile-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the profile to FILE: .html, or .json for https://www.speedscope.app. Implies --profile.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
 @click.pass_context
 def run(
     context: click.Context,
     app: str,
+    parameters: dict[str, ParameterText],
     inputs: list[Endpoint],
     outputs: list[Endpoint],
     timestamp: str | None,
     playback: bool | None,
-    until: int | None,
+    until: Until,
     on_bad_line: str,
+    config: str | None,
+    persist: str | None,
+    persist_every: float,
+    error_store: str | None,
     emit_timestamp: str | None,
     engine: str,
     binds: list[Bind],
@@ -146,20 +156,28 @@ def run(
     late: LatePolicy,
     strict: bool,
     explain: bool,
+    profile: bool,
+    profile_file: Path | None,
     quiet: bool,
 ) -> None:
-    """Run APP (a file, or - for standard input) over input files and write output streams."""
+    """Run APP (a file, or - for standard input) over input files and write output streams.
+
+    Without --input, run an app with sources or triggers of its own until Ctrl-C.
+    """
     if engine == "spark":
         if until is not None or playback is False or on_bad_line != "fail":
             raise click.UsageError("--engine spark does not support --until, --no-playback and --on-bad-line")
+        for name in ("config", "persist", "persist_every", "error_store", "profile", "profile_file"):
+            if _is_given(context, name):
+                raise click.UsageError(f"--engine spark does not support --{name.replace('_', '-')}")
         _refuse_options_of_the_other_kind(context, streaming=checkpoint is not None, finish=finish, explain=explain)
         _refuse_clashes(inputs, outputs)
-        if tasks is not None and tasks > shards:
-            raise click.UsageError(f"--tasks must not exceed the number of --shards, {shards}")
+        require_shards(tasks, shards)
         from siddhi.cli.spark.run import SparkRun, run_on_spark
 
         wanted = SparkRun(
             app,
+            parameters,
             inputs,
             binds,
             outputs,
@@ -183,30 +201,79 @@ def run(
             run_on_spark(wanted)
         return
     _refuse_options_of_spark(context)
-    if not inputs:
-        raise click.UsageError("Missing option '--input'.", ctx=context)
-    options = InputOptions(app, inputs, timestamp, playback, until, on_bad_line)
+    of_manager = ManagerOptions(config, persist, persist_every, error_store)
+    options = InputOptions(app, inputs, timestamp, playback, until, on_bad_line, of_manager, parameters)
     options.refuse_clashes()
     _refuse_clashes(inputs, outputs)
+    if persist is None and _is_given(context, "persist_every"):
+        raise click.UsageError("--persist-every requires --persist")
+    profiling = Profiling.of(profile, profile_file)
+    if not inputs:
+        _serve(context, options, outputs, emit_timestamp, profiling, quiet=quiet)
+        return
+    if persist is not None:
+        raise click.UsageError("--persist can't be combined with --input: the inputs are read from their beginning")
     with ExitStack() as stack:
         stack.enter_context(interruptible())  # reading headers may wait for input, too
         runtime = options.open_app(stack)
-        attributes = {end.stream: attributes_of(runtime, end.stream) for end in outputs}
+        attributes = {end.stream: output_columns(runtime, end.stream) for end in outputs}
         sources, bad_lines = options.open_sources(stack, runtime)
         # Outputs are opened last, so that errors in the command or the inputs appear before a file is overwritten.
-        labelled = len({end.stream for end in outputs if end.is_standard}) > 1
-        writers = [
-            OutputWriter(
-                end, _named(attributes[end.stream], emit_timestamp), timestamp=emit_timestamp, labelled=labelled
-            )
-            for end in outputs
-        ]
+        writers = _writers(outputs, attributes, emit_timestamp)
         stack.enter_context(log_to_stderr(quiet=quiet))
+        if profiling is not None:
+            stack.enter_context(profiling.of_app(runtime))
         code = Session(
             runtime, sources, writers, bad_lines=bad_lines, timed=timestamp is not None, until=until, quiet=quiet
         ).run()
     if code:
         context.exit(code)
+
+
+def _serve(
+    context: click.Context,
+    options: InputOptions,
+    outputs: Sequence[Endpoint],
+    emit_timestamp: str | None,
+    profiling: Profiling | None,
+    *,
+    quiet: bool,
+) -> None:
+    """Run an app that has sources or triggers, without inputs."""
+    for name in ("timestamp", "until", "on_bad_line"):
+        if _is_given(context, name):
+            raise click.UsageError(f"--{name.replace('_', '-')} requires --input")
+    from siddhi.cli.service import Service
+
+    with ExitStack() as stack:
+        stack.enter_context(interruptible())
+        stack.enter_context(log_to_stderr(quiet=quiet))
+        manager, runtime = options.open_managed_app(stack)
+        if not any(runtime.sources.values()) and not runtime.plan.triggers:
+            raise click.UsageError(
+                "the app has no source and no trigger: add --input STREAM=FILE, or a @source", ctx=context
+            )
+        if options.manager.persist is not None and runtime.plan.app.name is None:
+            raise click.UsageError(
+                "--persist needs a name of the app, under which the next run finds its state: add @app:name('...')",
+                ctx=context,
+            )
+        attributes = {end.stream: output_columns(runtime, end.stream) for end in outputs}
+        writers = _writers(outputs, attributes, emit_timestamp)
+        every = options.manager.persist_every if options.manager.persist is not None else None
+        if profiling is not None:
+            stack.enter_context(profiling.of_app(runtime))
+        Service(manager, runtime, writers, persist_every=every, quiet=quiet).run()
+
+
+def _writers(
+    outputs: Sequence[Endpoint], attributes: Mapping[str, list[tuple[str, str]]], emit_timestamp: str | None
+) -> list[OutputWriter]:
+    labelled = len({end.stream for end in outputs if end.is_standard}) > 1
+    return [
+        OutputWriter(end, _named(attributes[end.stream], emit_timestamp), timestamp=emit_timestamp, labelled=labelled)
+        for end in outputs
+    ]
 
 
 _OF_STREAMS = ("trigger", "finish", "evolve", "reopen", "late")

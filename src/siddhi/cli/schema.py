@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 ARROW_TYPES = {
@@ -56,6 +58,11 @@ class Chunk:
 
     def __len__(self) -> int:
         return int(self.columns.num_rows)
+
+    @property
+    def times(self) -> npt.NDArray[np.int64] | None:
+        """Event times in ms; None: the input has none."""
+        return None if self.timestamps is None else self.timestamps.to_numpy()
 
     def slice(self, start: int, stop: int) -> Chunk:
         """Return the rows from start to stop (exclusive) without a copy."""

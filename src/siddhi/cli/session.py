@@ -12,16 +12,21 @@ from contextlib import ExitStack, closing, contextmanager
 
 import click
 
-from siddhi import Event, EventBatch, SiddhiAppRuntime
+from siddhi import Event, SiddhiAppRuntime
 from siddhi.cli.failures import INTERRUPTED, BadInput, ProcessingFailed
-from siddhi.cli.inputs.merge import in_time_order, one_after_another
+from siddhi.cli.inputs.lifetimes import carries_start, is_temporal
+from siddhi.cli.inputs.read_ahead import chunks_of
 from siddhi.cli.inputs.sender import InputSender
 from siddhi.cli.inputs.source import BadLines, Source
+from siddhi.cli.inputs.timestamps import Until, shown_time
 from siddhi.cli.interrupt import Interrupt
+from siddhi.cli.outputs.columns import add_output_callback
 from siddhi.cli.outputs.on_demand import OnDemandQuery
-from siddhi.cli.outputs.output import OutputWriter, ReaderGone
+from siddhi.cli.outputs.output import EventColumns, OutputWriter, ReaderGone
 from siddhi.cli.progress import ProgressBar
-from siddhi.errors import EventError
+from siddhi.errors import EventError, SiddhiTemporalError
+from siddhi.frames.merge import in_time_order, one_after_another
+from siddhi.temporal import MAX
 
 _DISTINCT_ERRORS = 100  # messages may contain values of events; their number must not grow with the input
 
@@ -38,7 +43,7 @@ class Session:
         *,
         bad_lines: BadLines,
         timed: bool,
-        until: int | None,
+        until: Until,
         quiet: bool,
         query: OnDemandQuery | None = None,
     ) -> None:
@@ -50,11 +55,17 @@ class Session:
         self._until = until
         self._quiet = quiet
         self._query = query
-        self._senders = {source.stream: InputSender(runtime.input_handler(source.stream)) for source in sources}
+        self._senders = {
+            source.stream: InputSender(
+                runtime.input_handler(source.stream), timed=carries_start(runtime, source.stream) is None
+            )
+            for source in sources
+        }
+        self._held_back: tuple[str, int] | None = None
         self._errors: Counter[str] = Counter()
-        self._interrupt = Interrupt(InputSender.send, SiddhiAppRuntime.advance_clock)
+        self._interrupt = Interrupt(InputSender.send, SiddhiAppRuntime.advance_clock, SiddhiAppRuntime.advance_to_end)
         for writer in writers:
-            runtime.add_batch_callback(writer.stream, self._callback(writer))
+            add_output_callback(runtime, writer.stream, self._callback(writer))
         runtime.handle_exception_with(self._note)
 
     def run(self) -> int:
@@ -86,7 +97,8 @@ class Session:
         return code
 
     def _send_all(self) -> None:
-        runs = in_time_order(self._sources) if self._timed else one_after_another(self._sources)
+        inputs = [(source.stream, chunks_of(source)) for source in self._sources]
+        runs = in_time_order(inputs) if self._timed else one_after_another(inputs)
         talks_to_terminal = any(writer.is_standard for writer in self._all_outlets()) and sys.stdout.isatty()
         bar = ProgressBar(self._sources, shown=not (self._quiet or talks_to_terminal))
         with self._interrupt.installed() as interrupt, closing(bar):
@@ -98,22 +110,33 @@ class Session:
                     break
                 try:
                     self._senders[run.stream].send(run)
-                except EventError as error:
+                except (EventError, SiddhiTemporalError) as error:
                     raise BadInput(str(error)) from error
                 if run.stop == len(run.chunk):
                     for writer in self._outlets:
                         writer.flush()
                 interrupt.check()
                 bar.update(sum(sender.sent for sender in self._senders.values()))
-            if self._until is not None:
-                self._runtime.advance_clock(self._until)
+            self._advance()
             if self._query is not None:
                 self._query.run(self._runtime)
 
-    def _callback(self, writer: OutputWriter) -> Callable[[EventBatch], None]:
+    def _advance(self) -> None:
+        """Let the time after the last event pass, as far as the user wants it."""
+        if self._until == "end":
+            try:
+                self._runtime.advance_to_end()
+            except ValueError as error:
+                raise ProcessingFailed(f"--until end: {error}") from error
+        elif self._until is not None:
+            self._runtime.advance_clock(self._until)
+        else:
+            self._held_back = self._runtime.held_back()
+
+    def _callback(self, writer: OutputWriter) -> Callable[[EventColumns], None]:
         """Return a callback that passes batches to a writer; a Ctrl-C pressed meanwhile is handled afterwards."""
 
-        def take(batch: EventBatch) -> None:
+        def take(batch: EventColumns) -> None:
             writer.take(batch)
             self._interrupt.check()
 
@@ -130,12 +153,27 @@ class Session:
 
     def _summarise(self, seconds: float, *, interrupted: bool) -> None:
         lines = ["interrupted"] if interrupted else []
-        lines += [f"{stream}: {sender.sent:,} events in" for stream, sender in self._senders.items()]
+        for stream, sender in self._senders.items():
+            lines.append(f"{stream}: {sender.sent:,} events in")
+            lines += [f"{stream}: {count:,} late events {done}" for done, count in sender.late.items()]
         if self._bad_lines.count:
             lines.append(f"{self._bad_lines.count:,} bad lines skipped")
         lines += [f"{writer.stream}: {writer.count:,} events out to {writer.name}" for writer in self._outlets]
         if self._query is not None:
             lines.append(f"{self._query.writer.count:,} rows to {self._query.writer.name}")
+        if self._held_back is not None:
+            holder, until = self._held_back
+            lines.append(f"{holder} holds events until {shown_time(until)}: use --until end, or --until with a time")
+        unreleased = [
+            stream
+            for stream, sender in self._senders.items()
+            if is_temporal(self._runtime, stream) and sender.cti != MAX
+        ]
+        if unreleased and self._until is None:
+            names = ", ".join(unreleased)
+            lines.append(
+                f"{names}: what no CTI has released is not in the output: use --until end, or --until with a time"
+            )
         sent = sum(sender.sent for sender in self._senders.values())
         lines.append(f"{sent:,} events in {seconds:.2f} s, {sent / max(seconds, 1e-9):,.0f} events/s")
         click.echo("\n".join(lines), err=True)

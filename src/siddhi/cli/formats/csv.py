@@ -73,7 +73,7 @@ class CsvFormat:
         except UnicodeDecodeError as error:
             return Fault(f"not UTF-8 text ({error.reason} at byte {error.start})")
         if _never_closes_a_quote(record):
-            return Fault("a quote is never closed")
+            return Fault("unterminated quote")
         cells = _cells(text)
         if cells is None:
             return Fault(f"a value is longer than {csv.field_size_limit():,} characters")
@@ -86,7 +86,7 @@ class CsvFormat:
 
     def _read_columns(self, data: bytes, schema: InputSchema) -> pa.Table:
         if data.count(b'"') % 2 and _never_closes_a_quote(data):
-            raise UnreadableTextError("a quote is never closed")
+            raise UnreadableTextError("unterminated quote")
         types = {name: _CELL_TYPES[kind] for name, kind in schema.attributes}
         if schema.timestamp is not None and schema.timestamp not in types:
             types[schema.timestamp] = self._type_of_times(data, schema.timestamp)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import click
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
-from siddhi.cli.app_text import read_app
+from siddhi.cli.app_text import parameter_option, read_bound_app
 from siddhi.cli.endpoints import STANDARD, Endpoint, read_inputs
 from siddhi.cli.failures import AppRefused
+from siddhi.cli.inputs.lifetimes import check_times
 from siddhi.cli.inputs.source import BadLines, Source, open_source
-from siddhi.cli.inputs.timestamps import read_time
+from siddhi.cli.inputs.timestamps import Until, read_time
+from siddhi.cli.manager_options import ManagerOptions
 from siddhi.errors import DefinitionNotExistError, SiddhiError, did_you_mean
+from siddhi.query_compiler.variables import ParameterText
 
 __all__ = ["InputOptions", "attributes_of", "input_options"]
 
@@ -52,10 +55,10 @@ def input_options(*, required: bool) -> Callable[[_F], _F]:
         click.option(
             "--until",
             callback=read_time,
-            metavar="TIME",
+            metavar="TIME|end",
             help="Advance the clock to this time after the last event, so that timers due by then run and windows expire: "
-            "milliseconds or ISO 8601 text, as in the --timestamp column. Without it, events that windows contain at the "
-            "end are not emitted.",
+            "milliseconds or ISO 8601 text, as in the --timestamp column, or 'end': until no event waits any more. Without it, "
+            "events that windows contain at the end are not emitted.",
         ),
         click.option(
             "--on-bad-line",
@@ -69,7 +72,7 @@ def input_options(*, required: bool) -> Callable[[_F], _F]:
     def add(command: _F) -> _F:
         for option in reversed(options):
             command = option(command)
-        return command
+        return parameter_option(command)
 
     return add
 
@@ -82,8 +85,10 @@ class InputOptions:
     inputs: list[Endpoint]
     timestamp: str | None
     playback: bool | None
-    until: int | None
+    until: Until
     on_bad_line: str
+    manager: ManagerOptions = field(default_factory=ManagerOptions)
+    parameters: Mapping[str, ParameterText] = field(default_factory=dict)
 
     def refuse_clashes(self) -> None:
         """Refuse to read standard input twice."""
@@ -92,9 +97,14 @@ class InputOptions:
 
     def open_app(self, stack: ExitStack) -> SiddhiAppRuntime:
         """Create the app and set its clock; the stack shuts it down."""
-        text = read_app(self.app)
+        return self.open_managed_app(stack)[1]
+
+    def open_managed_app(self, stack: ExitStack) -> tuple[SiddhiManager, SiddhiAppRuntime]:
+        """Return the app as :meth:`open_app`, and its manager."""
+        text = read_bound_app(self.app, self.parameters)
         manager = SiddhiManager()
         stack.callback(manager.shutdown)
+        self.manager.apply(manager)
         try:
             runtime = manager.create_siddhi_app_runtime(text)
         except SiddhiError as error:
@@ -104,15 +114,20 @@ class InputOptions:
         if playback is None:
             playback = says_playback or self.timestamp is not None
         if playback != says_playback:
-            runtime.enable_playback(playback)
+            try:
+                runtime.enable_playback(playback)
+            except ValueError as error:
+                raise click.UsageError(f"--no-playback: {error}") from error
         if self.until is not None and not playback:
             raise click.UsageError("--until requires a clock that follows the events: add --timestamp or @app:playback")
-        return runtime
+        return manager, runtime
 
     def open_sources(self, stack: ExitStack, runtime: SiddhiAppRuntime) -> tuple[list[Source], BadLines]:
         """Open the inputs, which the stack closes; return them and the counter of bad lines."""
         attributes = [attributes_of(runtime, end.stream) for end in self.inputs]
         bad_lines = BadLines(skip=self.on_bad_line == "skip", warn=lambda message: click.echo(message, err=True))
+        for end in self.inputs:
+            check_times(runtime, end.stream, self.timestamp)
         sources: list[Source] = []
         for end, names in zip(self.inputs, attributes, strict=True):
             sources.append(open_source(end, names, self.timestamp, bad_lines))

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from siddhi.cli.inputs.source import Source
 from siddhi.cli.schema import Chunk
+
+
+def chunks_of(source: Source) -> Iterator[Chunk]:
+    """Yield the events of an input; files are read ahead."""
+    is_file = source.total_bytes is not None
+    return read_ahead(source.chunks()) if is_file else source.chunks()
 
 
 def read_ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:

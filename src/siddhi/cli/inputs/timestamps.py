@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime, timezone
+from typing import Literal
 
 import click
 import pyarrow as pa
@@ -13,8 +15,10 @@ from siddhi.cli.schema import TIMESTAMP_IN_WORDS
 # ISO 8601 text with and without a zone (without: UTC), up to microseconds, then up to nanoseconds.
 _TEXT_FORMS = (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.timestamp("ns"), pa.timestamp("ns", "UTC"))
 
-
 _LATEST_MS = 2**62
+
+Until = int | Literal["end"] | None
+"""How far the clock goes after the last event: to a time (ms), until no event waits any more, or not."""
 
 
 class UnreadableTimestampError(ValueError):
@@ -84,10 +88,20 @@ def _read_text(column: pa.Array) -> pa.Array:
     raise UnreadableTimestampError(f"'{first}' or a later value is not a time")
 
 
-def read_time(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+def shown_time(time_ms: int) -> str:
+    """Return a time as ISO 8601 text (UTC); one outside of the calendar in ms."""
+    try:
+        return datetime.fromtimestamp(time_ms / 1000, timezone.utc).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return f"{time_ms} ms"
+
+
+def read_time(_: click.Context, __: click.Parameter, value: str | None) -> Until:
     """Parse ``--until`` (Click callback)."""
     if value is None:
         return None
+    if value == "end":
+        return "end"
     try:
         return int(epoch_ms(pa.array([value]))[0].as_py())
     except UnreadableTimestampError:

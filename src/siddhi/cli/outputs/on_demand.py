@@ -7,12 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from siddhi import Event, SiddhiAppRuntime
+from siddhi import SiddhiAppRuntime
 from siddhi.cli.endpoints import Endpoint
 from siddhi.cli.failures import AppRefused, ProcessingFailed
 from siddhi.cli.outputs.output import OutputWriter
 from siddhi.cli.schema import ARROW_TYPES
 from siddhi.errors import SiddhiError
+from siddhi.runtime.query_rows import QueryRows
 
 __all__ = ["OnDemandQuery"]
 
@@ -57,7 +58,7 @@ class OnDemandQuery:
 class _Result:
     """Rows as columns for an output writer."""
 
-    def __init__(self, rows: Sequence[Event], attributes: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, rows: QueryRows, attributes: Sequence[tuple[str, str]]) -> None:
         self._rows = rows
         self._attributes = attributes
         self._positions = {name: position for position, (name, _) in enumerate(attributes)}

@@ -107,9 +107,9 @@ def check_command(
     tables = {bind.stream for bind in binds if bind.stream in plan.tables}
     _check_flow(plan, text, wanted, bound, tables, streaming=streaming)
     refuse_outputs_in_inputs(text, inputs=inputs, binds=binds, outputs=outputs)
-    for place in (*(end.path for end in inputs), *(bind.path for bind in binds)):
-        if _is_missing(place):
-            raise BadInput(f"cannot read {place}: no such file or folder")
+    for location in (*(end.path for end in inputs), *(bind.path for bind in binds)):
+        if _is_missing(location):
+            raise BadInput(f"cannot read {location}: no such file or folder")
     for end in outputs:
         if not streaming and not end.is_standard and not Path(end.path).parent.is_dir():
             raise OutputFailed(f"cannot write {end.path}: there is no folder {Path(end.path).parent}")
@@ -198,8 +198,8 @@ def _check_flow(
                 raise click.UsageError(f"--output {name}: {error}") from error
 
 
-def _is_missing(place: str) -> bool:
+def _is_missing(location: str) -> bool:
     """Return whether a local file or folder is missing; other locations and patterns are not checked."""
-    if ":" in place or not _PATTERN.isdisjoint(place) or "HADOOP_CONF_DIR" in os.environ:
+    if ":" in location or not _PATTERN.isdisjoint(location) or "HADOOP_CONF_DIR" in os.environ:
         return False
-    return not Path(place).exists()
+    return not Path(location).exists()

@@ -38,9 +38,9 @@ def refuse_outputs_in_inputs(
     if not written:
         written = [each.options["file.uri"] for each in files if each.direction == "sink"]
     for folder in written:
-        for place in read:
-            lies = relation(folder, place)
+        for location in read:
+            lies = relation(folder, location)
             if lies == "is":
                 raise click.UsageError(f"{folder} is both input and output: use another output")
             if lies is not None:
-                raise click.UsageError(f"output {folder} {lies} input {place}: use an output apart from all inputs")
+                raise click.UsageError(f"output {folder} {lies} input {location}: use an output apart from all inputs")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 import pyarrow as pa
 
-from siddhi.cli.app_text import read_app
+from siddhi.cli.app_text import read_bound_app
 from siddhi.cli.endpoints import Endpoint, Format
 from siddhi.cli.failures import AppRefused, BadInput, Interrupted, OutputFailed, ProcessingFailed, reason
 from siddhi.cli.outputs.writers import open_writer, output_schema
@@ -23,6 +23,7 @@ from siddhi.cli.spark.binds import Bind, bind_all
 from siddhi.cli.spark.checks import as_bind, check_command
 from siddhi.cli.spark.interrupt import run_cancellable
 from siddhi.errors import SiddhiAppError, SiddhiError, SparkRunError, SparkSetupError
+from siddhi.query_compiler.variables import ParameterText
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,6 +42,7 @@ class SparkRun:
     """The command line. ``trigger``: ``available-now``, or an interval of micro-batches."""
 
     app: str
+    parameters: Mapping[str, ParameterText]
     inputs: list[Endpoint]
     binds: list[Bind]
     outputs: list[Endpoint]
@@ -70,7 +72,7 @@ def run_on_spark(wanted: SparkRun) -> None:
         OutputFailed: an output can't be written.
         ProcessingFailed: the app failed.
     """
-    text = read_app(wanted.app)
+    text = read_bound_app(wanted.app, wanted.parameters)
     streaming = wanted.checkpoint is not None
     if wanted.timestamp is None and wanted.inputs and not streaming and not wanted.explain:
         raise click.UsageError("--engine spark needs --timestamp, the column of event time")
@@ -100,7 +102,7 @@ def run_on_spark(wanted: SparkRun) -> None:
 
     def work() -> None:
         _say(wanted, f"starting Spark on {wanted.master}")
-        with _start_told(wanted):
+        with _start_errors(wanted):
             sessions.append(local_session(wanted.master, settings=_settings(SETTINGS)))
         if not interrupted.is_set():
             _run(SparkRuntime, text, sessions[0], wanted)
@@ -130,7 +132,7 @@ def _run(kind: type[SparkRuntime], text: str, spark: SparkSession, wanted: Spark
     try:
         runtime = _runtime(kind, text, spark, wanted)
         started = time.monotonic()
-        with run_errors(), _warnings_told(wanted):
+        with run_errors(), _shown_warnings(wanted):
             if wanted.checkpoint is not None:
                 _stream(runtime, spark, wanted)
             else:
@@ -166,7 +168,7 @@ def _settings(usual: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def _start_told(wanted: SparkRun) -> Iterator[None]:
+def _start_errors(wanted: SparkRun) -> Iterator[None]:
     """Report in one sentence that Spark did not start."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -178,8 +180,8 @@ def _start_told(wanted: SparkRun) -> Iterator[None]:
     except SparkSetupError as error:
         raise click.UsageError(str(error)) from error
     except (PySparkException, Py4JError) as error:
-        told = message_of(error).partition("\n")[0]
-        raise click.UsageError(f"Spark does not start on {wanted.master}: {told}") from error
+        first_line = message_of(error).partition("\n")[0]
+        raise click.UsageError(f"Spark does not start on {wanted.master}: {first_line}") from error
 
 
 def _with_options(text: str) -> str:
@@ -188,7 +190,7 @@ def _with_options(text: str) -> str:
 
 
 def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) -> SparkRuntime:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             runtime = kind(
@@ -203,13 +205,13 @@ def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) 
         except SiddhiError as error:
             raise AppRefused(str(error)) from error
     if spark is None:
-        for warning in told:
+        for warning in caught:
             _say(wanted, f"warning: {warning.message}")
     return runtime
 
 
 @contextmanager
-def _warnings_told(wanted: SparkRun) -> Iterator[None]:
+def _shown_warnings(wanted: SparkRun) -> Iterator[None]:
     """Print the warnings of the run like those before it."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
