@@ -1,11 +1,11 @@
 """siddhi: streaming SQL and complex event processing in your own process.
 
-from siddhi import SiddhiManager
+import siddhi
 
-runtime = SiddhiManager().create_siddhi_app_runtime(app_text)
-runtime.add_callback("Alerts", print)
-with runtime:
-    runtime.input_handler("Trades").send(("IBM", 700.0, 100))
+app = siddhi.App(text)
+app.add_callback("Alerts", print)
+with app:
+    app["Trades"].send(("IBM", 700.0, 100))
 """
 
 from __future__ import annotations
@@ -18,37 +18,46 @@ if TYPE_CHECKING:
     from siddhi._core.record.user_event import Event
     from siddhi._core.stream.input import InputHandler
     from siddhi.errors import SiddhiError
+    from siddhi.frames.query import query
+    from siddhi.frames.result import Result
     from siddhi.runtime.app import SiddhiAppRuntime
+    from siddhi.runtime.app import SiddhiAppRuntime as App
     from siddhi.runtime.manager import SiddhiManager
     from siddhi.sandbox import SandboxPolicy
     from siddhi.types import AttributeType
 
 __all__ = [
+    "App",
     "AttributeType",
     "Event",
     "EventBatch",
     "InputHandler",
+    "Result",
     "SandboxPolicy",
     "SiddhiAppRuntime",
     "SiddhiError",
     "SiddhiManager",
     "__version__",
     "get_include",
+    "query",
     "run",
 ]
 
 
 _MODULES = {
+    "App": "siddhi.runtime.app",
     "AttributeType": "siddhi.types",
     "Event": "siddhi._core.record.user_event",
     "EventBatch": "siddhi._core.columnar.batch",
     "InputHandler": "siddhi._core.stream.input",
+    "Result": "siddhi.frames.result",
     "SandboxPolicy": "siddhi.sandbox",
     "SiddhiAppRuntime": "siddhi.runtime.app",
     "SiddhiError": "siddhi.errors",
     "SiddhiManager": "siddhi.runtime.manager",
+    "query": "siddhi.frames.query",
 }
-"""The modules of the public classes, each imported on first use."""
+"""The modules of the public classes and functions, each imported on first use."""
 
 _PACKAGES = frozenset(
     ("config", "errors", "event", "extension", "io", "persistence", "query_api", "query_compiler", "stores", "types")
@@ -62,7 +71,7 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and report every 
         from importlib import import_module
 
         if name in _MODULES:
-            value = getattr(import_module(_MODULES[name]), name)
+            value = getattr(import_module(_MODULES[name]), "SiddhiAppRuntime" if name == "App" else name)
             globals()[name] = value
             return value
         if name in _PACKAGES:
@@ -101,3 +110,17 @@ def get_include() -> str:
 
     inside = Path(__file__).parent / "include"
     return str(inside if inside.is_dir() else Path(__file__).parents[2] / "include")
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Register ``%%siddhi`` and ``%siddhi`` in a notebook: ``%load_ext siddhi``."""
+    from siddhi.notebook import load_ipython_extension as load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """Stop the apps of a notebook's cells: ``%unload_ext siddhi``."""
+    from siddhi.notebook import unload_ipython_extension as unload
+
+    unload(shell)

@@ -21,7 +21,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from dataclasses import replace  # type checkers know it: they check the names and types of the changes
 
     from typing_extensions import dataclass_transform
@@ -36,9 +36,10 @@ else:
         Raises:
             TypeError: the class has no such field.
         """
-        values = {each.name: getattr(old, each.name) for each in old.__fields__}
+        kind = type(old)
+        values = dict(zip(kind.__names__, kind.__values__(old), strict=True))
         values.update(changes)
-        return type(old)(**values)
+        return kind(**values)
 
 
 __all__ = ["Field", "Frozen", "field", "fields", "frozen", "replace"]
@@ -97,6 +98,8 @@ class Frozen:
 
     __slots__ = ()
     __fields__: ClassVar[tuple[Field, ...]]
+    __names__: ClassVar[tuple[str, ...]]
+    __values__: ClassVar[Callable[[Any], Iterable[Any]]]
     __compared__: ClassVar[attrgetter[Any]]
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -177,6 +180,11 @@ def _made(cls: type, kw_only: bool) -> type:
     namespace["__slots__"] = tuple(slots)
     namespace["__match_args__"] = tuple(each.name for each in positional)
     namespace["__fields__"] = tuple(found.values())
+    namespace["__names__"] = names = tuple(found)
+    # A getter of one name returns the value alone.
+    namespace["__values__"] = (
+        attrgetter(*names) if len(names) > 1 else lambda self: [getattr(self, each) for each in names]
+    )
     # With two or more names it returns a tuple. Tuples compare identical items (such as one NaN) as equal.
     namespace["__compared__"] = attrgetter(*compared) if len(compared) > 1 else attrgetter("__class__", *compared)
     namespace["__init__"] = _first_init

@@ -15,11 +15,12 @@
     │       └── SparkLoweringError         the app can't run on Spark; lists all reasons
     ├── SiddhiRuntimeError                 while events flow
     │   ├── EventError                     a row that does not match its stream (also a ValueError)
-    │   ├── DeadlockError                  a callback waits for the thread that sends into its app
+    │   ├── DeadlockError                  two threads, tasks or callbacks would wait for each other
     │   ├── NotRunningError                the app has not been started, or is shut down
     │   ├── AggregationTimeError           an invalid value of `within` or `per` (also a ValueError)
     │   ├── DefinitionNotExistError        no stream, query or table of that name
-    │   ├── LimitExceededError             an event that would exceed a limit of keys, values or rows
+    │   ├── BufferOverflowError            an iterator of a stream with the policy `raise` has lost events
+    │   ├── LimitExceededError             an event that would exceed a limit of keys, values, rows or partial matches
     │   ├── ConnectionUnavailableError     a source, sink or store can't be reached now
     │   │   └── SubscriberUnavailableError a topic has no subscriber
     │   ├── MappingFailedError             a payload that can't be converted into events
@@ -31,6 +32,10 @@
     │   │   └── DamagedSnapshotError       truncated, foreign or modified bytes
     │   ├── PersistenceStoreError          the folder or database of a store can't be read or written (also an OSError)
     │   └── DamagedEntryError              a damaged entry of an error store (also a ValueError)
+    ├── CannotChangeAppError               a change that a running app can't make; lists every reason
+    ├── SiddhiTemporalError                an item that a temporal stream does not accept
+    │   ├── CtiViolation                   an item before the CTI of its stream
+    │   └── InvalidTemporalEvent           an empty lifetime, an END without START, a form that is not of the model
     ├── ConfigError                        a configuration that can't be read
     ├── ExtensionError                     an invalid extension, rejected at registration
     └── SparkSetupError                    PySpark or Java is missing or too old
@@ -42,11 +47,69 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from siddhi._redaction import redacted
 
 if TYPE_CHECKING:
     from siddhi.query_api.span import Span
+
+__all__ = [
+    "AggregationTimeError",
+    "AttributeNotExistError",
+    "AttributeNotExistException",
+    "BufferOverflowError",
+    "CannotChangeAppError",
+    "CannotRestoreSiddhiAppStateException",
+    "CannotRestoreStateError",
+    "CannotSaveStateError",
+    "ConfigError",
+    "ConnectionUnavailableError",
+    "ConnectionUnavailableException",
+    "DamagedEntryError",
+    "DamagedSnapshotError",
+    "DeadlockError",
+    "DefinitionNotExistError",
+    "DefinitionNotExistException",
+    "DuplicateAnnotationError",
+    "DuplicateAnnotationException",
+    "DuplicateAttributeError",
+    "DuplicateAttributeException",
+    "DuplicateDefinitionError",
+    "DuplicateDefinitionException",
+    "EventError",
+    "ExtensionError",
+    "ExtensionNotFoundError",
+    "ExtensionNotFoundException",
+    "LimitExceededError",
+    "MappingFailedError",
+    "MappingFailedException",
+    "NoPersistenceStoreError",
+    "NoPersistenceStoreException",
+    "NotRunningError",
+    "OnDemandQueryCreationError",
+    "OnDemandQueryCreationException",
+    "PersistenceError",
+    "PersistenceStoreError",
+    "SiddhiAppCreationError",
+    "SiddhiAppCreationException",
+    "SiddhiAppError",
+    "SiddhiAppRuntimeException",
+    "SiddhiAppValidationError",
+    "SiddhiAppValidationException",
+    "SiddhiError",
+    "SiddhiParserError",
+    "SiddhiParserException",
+    "SiddhiRuntimeError",
+    "SparkLoweringError",
+    "SparkRunError",
+    "SparkSetupError",
+    "SubscriberUnAvailableException",
+    "SubscriberUnavailableError",
+    "UnsupportedAttributeTypeError",
+    "UnsupportedAttributeTypeException",
+]
 
 
 class SiddhiError(Exception):
@@ -77,14 +140,14 @@ class SiddhiAppError(SiddhiError):
         hint: str | None = None,
         app: str | None = None,
     ) -> None:
-        message = _bounded(message)
+        message = _bounded(redacted(message))
         super().__init__(message)
         self.message = message
         if code is not None:
             self.code = code
         self.span = span
         self.source = source
-        self.hint = None if hint is None else _bounded(hint)
+        self.hint = None if hint is None else _bounded(redacted(hint))
         self.app = app
 
     def located(self, *, source: str | None = None, app: str | None = None, span: Span | None = None) -> SiddhiAppError:
@@ -133,7 +196,7 @@ def _excerpt(source: str, span: Span) -> list[str]:
     lines = source.split("\n")
     if not 1 <= span.line <= len(lines) or not lines[span.line - 1].strip():
         return []
-    text = lines[span.line - 1].rstrip("\r")
+    text = redacted(lines[span.line - 1].rstrip("\r"))
     end = min(span.end_column if span.end_line == span.line else len(text), len(text))
     begin = span.column
     if len(text) > _WIDEST:
@@ -236,7 +299,7 @@ class EventError(SiddhiRuntimeError, ValueError):
 
 
 class DeadlockError(SiddhiRuntimeError):
-    """A thread needs an app whose callback waits for that thread: neither could continue."""
+    """A thread, task or callback would wait for one that waits for it: neither could continue."""
 
 
 class NotRunningError(SiddhiRuntimeError):
@@ -259,6 +322,19 @@ class AggregationTimeError(SiddhiRuntimeError, ValueError):
         return ": ".join(map(str, self.args))
 
 
+class BufferOverflowError(SiddhiRuntimeError):
+    """Events were lost because the reader of a stream was too slow: its buffer was full.
+
+    Args:
+        message: what is wrong.
+        lost: number of the events that are missing after those that were read.
+    """
+
+    def __init__(self, message: str, lost: int = 0) -> None:
+        super().__init__(message)
+        self.lost = lost
+
+
 class LimitExceededError(SiddhiRuntimeError):
     """An event would exceed a limit of keys, distinct values, rows or partial matches. The state is unchanged."""
 
@@ -278,7 +354,13 @@ class SubscriberUnavailableError(ConnectionUnavailableError):
 
 
 class MappingFailedError(SiddhiRuntimeError):
-    """A payload can't be converted into events, or events into a payload."""
+    """A payload can't be converted into events, or events into a payload.
+
+    Attributes:
+        payload: what a source received, in the events that ``on.mapping.error = 'STREAM'`` sends to the fault stream; otherwise None.
+    """
+
+    payload: object = None
 
 
 class SparkRunError(SiddhiRuntimeError):
@@ -315,6 +397,85 @@ class PersistenceStoreError(PersistenceError, OSError):
 
 class DamagedEntryError(PersistenceError, ValueError):
     """An entry of an error store is damaged."""
+
+
+class CannotChangeAppError(SiddhiError):
+    """A running app can't be changed in this way; it is as it was.
+
+    Attributes:
+        reasons: why, by element, such as ``query 'q'``.
+    """
+
+    def __init__(self, message: str, reasons: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.reasons: Mapping[str, str] = dict(reasons or {})
+
+    def __reduce__(self) -> tuple[type[CannotChangeAppError], tuple[str, Mapping[str, str]]]:
+        return type(self), (str(self), self.reasons)
+
+
+class SiddhiTemporalError(SiddhiError):
+    """A temporal stream does not accept an item; it has had no effect.
+
+    Attributes:
+        rows_taken: of a batch: number of its rows that were inserted before the one that was refused; None: it was no batch.
+    """
+
+    rows_taken: int | None = None
+
+
+class CtiViolation(SiddhiTemporalError):  # noqa: N818 - a term of the model
+    """An item is earlier than the CTI of its stream, which promised that none would follow.
+
+    Attributes:
+        stream: name of the stream.
+        item: the item.
+        cti: the CTI, in ms.
+        place: the query that moved the item there, with the line and the column of its text; None: it came like this.
+    """
+
+    def __init__(
+        self,
+        stream: str,
+        item: str,
+        cti: int,
+        place: str | None = None,
+        rows_taken: int | None = None,
+        rows: int = 0,
+    ) -> None:
+        if place is None:
+            if cti == (1 << 63) - 1:
+                message = f"stream '{stream}': {item} comes after the end of its input: the current CTI is MAX"
+            else:
+                message = (
+                    f"stream '{stream}': {item} is before the current CTI {cti}; "
+                    "give the stream a larger delay, or policy = 'drop' or 'adjust'"
+                )
+        else:
+            message = (
+                f"{place}: {item} is before CTI {cti}, up to which its results are final; let the new start never decrease "
+                "while eventStart() grows, as temporal:floor(eventStart(), 1 hour) does"
+            )
+        if rows_taken is not None:
+            message += (
+                f"; the first {rows_taken} of the {rows} rows of the batch were inserted"
+                if rows_taken
+                else "; no row of the batch was inserted"
+            )
+        super().__init__(message)
+        self.stream = stream
+        self.item = item
+        self.cti = cti
+        self.place = place
+        self.rows_taken = rows_taken
+        self._rows = rows
+
+    def __reduce__(self) -> tuple[type[CtiViolation], tuple[str, str, int, str | None, int | None, int]]:
+        return CtiViolation, (self.stream, self.item, self.cti, self.place, self.rows_taken, self._rows)
+
+
+class InvalidTemporalEvent(SiddhiTemporalError):  # noqa: N818 - a term of the model
+    """An event is not valid: its lifetime is empty, its form is not one of the stream's model, or it has no START."""
 
 
 class ConfigError(SiddhiError):
@@ -362,10 +523,12 @@ _BOUNDED_REPR.maxlong = 100
 _BOUNDED_REPR.maxtuple = _BOUNDED_REPR.maxlist = _BOUNDED_REPR.maxdict = _BOUNDED_REPR.maxset = 20
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the closest known word, or an empty text."""
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the closest known word, or an empty text; what is not a str is named."""
     from difflib import get_close_matches
 
+    if not isinstance(word, str):
+        return f"; a name is a str, not of type {type(word).__name__}"
     names = list(known)
     close = [name for name in names if name.lower() == word.lower()] or get_close_matches(word, names, 1)
     return f"; did you mean '{close[0]}'?" if close else ""

@@ -44,12 +44,14 @@ class SandboxPolicy:
     rights of the process. CPU time is not limited. See ``docs/sandbox.md``.
 
     Attributes:
-        environment: names of the environment variables that ``${name}`` may read.
+        environment: names of the environment variables that ``${name}`` and ``env:getEnvironmentProperty`` may read, and of
+            the properties of the configuration that ``env:getSystemProperty`` and ``env:getYAMLProperty`` may read.
         scripts: languages of ``define function f[language]``. Python runs with all rights of the process.
         sources: allowed locations (prefixes of URLs, topics, files) by type of ``@source``. A URL must equal the prefix or
             continue it after a ``/``; a topic must begin with it; a file must also be in one of ``folders``.
         sinks: the same for ``@sink``. ``log`` also allows ``#log(...)``.
-        mappers: the same for ``@map``; built-in mappers use no resources and are always allowed.
+        mappers: the same for ``@map``. Built-in mappers are always allowed; prefixes apply to the class of ``protobuf`` and the
+            schema registry of ``avro``.
         stores: the same for ``@store``.
         references: names of the manager's configuration that ``ref = 'name'`` may use. This allows the type and the location
             set there, and the text cannot override them.
@@ -64,9 +66,9 @@ class SandboxPolicy:
         max_partitions: maximum number of partitions of the app.
         max_events: maximum size of one window, buffer, cache, counting state or output rate, in events, and the default
             limit of the partial matches of a pattern.
-        max_keys: default limit of the keys of one ``group by`` or partition, and of the distinct values of one group;
-            ``@limit`` and ``@app:limits`` can set a lower one. Groups that end with their window and incremental
-            aggregations are not limited.
+        max_keys: default limit of the keys of one ``group by`` or partition, of the distinct values of one group, and of the
+            rows of one incremental aggregation; ``@limit`` and ``@app:limits`` can set a lower one. Groups that end with
+            their window are not limited.
         max_rows: default limit of the rows of one table in memory; the same annotations can set a lower one.
         max_duration_ms: maximum time span of one window, pattern, absence or output rate, in ms.
         max_threads: maximum number of workers of all ``@async`` streams together.

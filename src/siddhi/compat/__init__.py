@@ -1,0 +1,1 @@
+"""Interfaces of other packages over this engine: programs written for them run as they are."""
