@@ -14,7 +14,7 @@ import sys
 BUDGETS_MS = {
     "import siddhi": 20.0,
     "import and run an app": 300.0,
-    "parse and plan 100 lines": 50.0,
+    "parse and plan 100 lines": 40.0,
     "1000-query app": 3000.0,
 }
 

@@ -71,8 +71,8 @@ class Subject:
 
         made = []
         for _ in range(0, count, ROWS):
-            asked = self.keys(self.random.integers(self.size, size=ROWS))
-            made.append(pa.table({"k": pa.array(asked), "w": pa.array(np.arange(ROWS) * 0.5)}))
+            keys = self.keys(self.random.integers(self.size, size=ROWS))
+            made.append(pa.table({"k": pa.array(keys), "w": pa.array(np.arange(ROWS) * 0.5)}))
         return made
 
     def rows(self, count: int) -> list[Any]:
