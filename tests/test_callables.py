@@ -61,6 +61,8 @@ ATTACH = {
     "stream": (lambda runtime, function: runtime.add_callback("S", function), 1),
     "batch": (lambda runtime, function: runtime.add_batch_callback("S", function), 1),
     "query": (lambda runtime, function: runtime.add_query_callback("q", function), 3),
+    "on a stream": (lambda runtime, function: runtime.on("S", function), 1),
+    "on a query": (lambda runtime, function: runtime.on("q", function), 3),
     "exception handler": (lambda runtime, function: runtime.handle_exception_with(function), 3),
     "debugger": (lambda runtime, function: runtime.debug().set_debugger_callback(function), 4),
     "broker": (lambda _, function: InMemoryBroker.subscribe("callables", function), 1),
@@ -92,7 +94,7 @@ REFUSED = {
 def test_unsuitable_callables_are_refused(runtime, attach, count, function):
     if function is None and attach is ATTACH["debugger"][0]:
         return  # takes the callback away
-    with pytest.raises(TypeError, match=r"must be a function that takes \(|can't be asynchronous|can't be a generator"):
+    with pytest.raises(TypeError, match=r"must be a function that takes \(|can't be (asynchronous|an? )"):
         attach(runtime, function)
 
 
@@ -124,6 +126,14 @@ def test_any_callable_with_the_parameters_is_accepted(runtime, attach, count):
     for function in functions:
         attach(runtime, function)
         InMemoryBroker.unsubscribe("callables", function)
+
+
+def test_an_asynchronous_generator_is_told_from_a_coroutine_function(runtime):
+    for attach in (runtime.add_callback, runtime.on):
+        with pytest.raises(
+            TypeError, match=r"can't be an asynchronous generator.* an 'async def' function without yield will do"
+        ):
+            attach("S", asynchronous_generator)
 
 
 def test_a_refused_callable_is_not_attached(runtime):

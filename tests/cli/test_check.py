@@ -40,10 +40,65 @@ def test_findings_as_json(command: Command, write: Callable[[str, str], None]) -
     assert result.exit_code == 1
     good, bad, syntax = json.loads(result.stdout)
     assert good == {"app": "good.siddhi", "ok": True}
-    assert (bad["code"], bad["line"], bad["column"]) == ("E203", 2, 7)
-    assert "price" in bad["hint"]
+    (error,) = bad["errors"]
+    assert (error["code"], error["line"], error["column"]) == ("E203", 2, 7)
+    assert "price" in error["hint"]
     assert not syntax["ok"]
-    assert syntax["code"].startswith("E1")
+    assert syntax["errors"][0]["code"].startswith("E1")
+
+
+@pytest.mark.parametrize(
+    ("app", "places"),
+    [
+        (
+            """define stream S (price dble);
+define table T (v int;
+define stream U (v int);
+from S[price > 1.0] select price insert into O;
+from U selct v insert into P;
+from U select w insert into P;""",
+            [(1, "E100"), (2, "E100"), (5, "E100"), (6, "E203")],  # line 4 needs S
+        ),
+        (
+            """define stream S (v int);
+partition with (v of S) begin
+    from S selct v insert into #I;
+    from #I select v insert into O;
+    from S select w insert into O;
+end;
+from O select v insert into P;
+from S[v] select v insert into Q;""",
+            [(3, "E100"), (5, "E203"), (8, "E311")],  # lines 4 and 7 need what is left out
+        ),
+        (
+            """define stream S (v int);
+partition with (v of S) begin
+    from S selct v insert into I;
+end;
+from S select w insert into O;""",
+            [(3, "E100"), (5, "E203")],
+        ),
+        (
+            """define function f[python] return int { return {1: ';'} };
+define strem S (v int);
+-- a comment; with a semicolon
+define stream T (v int);
+from T select ';' as s, w insert into O""",
+            [(2, "E100"), (5, "E203")],
+        ),
+        ("define stream S (v int); /* from S select", [(1, "E101")]),
+    ],
+)
+def test_every_statement_is_checked(command: Command, app: str, places: list[tuple[int, str]]) -> None:
+    (found,) = json.loads(command("check", "--json", "-", stdin=app).stdout)
+    assert [(error["line"], error["code"]) for error in found["errors"]] == places
+
+
+def test_errors_and_warnings_are_found_together(command: Command) -> None:
+    found = command("check", "-", stdin=WARNED + "from S select w insert into P;")
+    assert found.exit_code == 1
+    assert found.stderr.count(": warning: ") == 2
+    assert found.stderr.count(": [E203]") == 1
 
 
 WARNED = "@asinc define stream S (v int);\n@sink(type='log', prefx='x') define stream O (v int);\nfrom S select v insert into O;"

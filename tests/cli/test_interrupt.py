@@ -16,7 +16,7 @@ from tests.kit.running import running
 def test_the_first_request_is_handled_at_the_next_check() -> None:
     with Interrupt().installed() as interrupt:
         signal.raise_signal(signal.SIGINT)
-        assert interrupt.asked
+        assert interrupt.pressed
         with pytest.raises(KeyboardInterrupt):
             interrupt.check()
 
@@ -31,7 +31,7 @@ def test_a_second_request_is_handled_immediately() -> None:
 def test_a_request_during_a_wait_for_input_is_handled_immediately() -> None:
     with Interrupt().installed() as interrupt, pytest.raises(KeyboardInterrupt), interrupt.waiting():
         signal.raise_signal(signal.SIGINT)
-    assert not interrupt.asked
+    assert not interrupt.pressed
 
 
 def test_a_request_after_the_last_check_does_not_wait_for_input() -> None:
@@ -46,7 +46,7 @@ def test_a_request_between_two_waits_is_handled_at_the_check() -> None:
         with interrupt.waiting():
             pass
         signal.raise_signal(signal.SIGINT)
-        assert interrupt.asked
+        assert interrupt.pressed
 
 
 def test_the_previous_handler_is_restored() -> None:
@@ -68,7 +68,7 @@ def test_a_request_during_timer_catch_up_is_handled_immediately() -> None:
         runtime.add_batch_callback("O", on_batch(interrupt_main()))
         with Interrupt(send).installed() as interrupt, pytest.raises(KeyboardInterrupt):
             send(handler, 9_000_000)
-        assert not interrupt.asked
+        assert not interrupt.pressed
         assert runtime.now < 200_000
 
 
@@ -100,10 +100,10 @@ def test_a_request_during_a_calendar_search_is_handled_immediately() -> None:
 
     with Interrupt(send).installed() as interrupt, pytest.raises(KeyboardInterrupt):
         send()
-    assert not interrupt.asked
+    assert not interrupt.pressed
     with Interrupt(send).installed() as interrupt:
         ask_now()
-        assert interrupt.asked
+        assert interrupt.pressed
 
 
 def ask_now() -> None:

@@ -330,3 +330,29 @@ def test_an_app_that_fails_on_events_ends_the_run(command: Command, write: Write
     assert result.exit_code == 5
     assert "the app failed on events" in result.stderr
     assert [row["v"] for row in json_rows(result.stdout)] == [1, 4]
+
+
+HELD = "define stream S (v int); @info(name = 'q') from S#window.timeBatch(1 min) select sum(v) as s insert into O;"
+
+
+def test_until_the_end_lets_no_event_wait(command: Command, write: Write) -> None:
+    write("app.siddhi", HELD)
+    write("in.csv", "at,v\n2013-03-04T00:00:00Z,1\n2013-03-04T00:00:59Z,2\n")
+    arguments = ["run", "app.siddhi", "--input", "S=in.csv", "--output", "O=-", "--timestamp", "at"]
+    result = command(*arguments, "--until", "end")
+    assert json_rows(result.stdout) == [{"s": 3}]
+    assert "holds events" not in result.stderr
+    result = command(*arguments)
+    assert result.stdout == ""
+    assert (
+        "query 'q' holds events until 2013-03-04T00:01:00.000+00:00: use --until end, or --until with a time"
+        in result.stderr
+    )
+
+
+def test_timers_without_an_end_are_an_error_of_until_end(command: Command, write: Write) -> None:
+    write("app.siddhi", "define stream S (v int); define trigger T at every 1 sec; from T select 1 as a insert into O;")
+    write("in.csv", "at,v\n1,1\n")
+    result = command("run", "app.siddhi", "--input", "S=in.csv", "--timestamp", "at", "--until", "end")
+    assert result.exit_code == 5
+    assert "--until end: the timers of app" in result.stderr

@@ -85,12 +85,21 @@ def test_sources_and_sinks_by_reference(what):
         def connect(self):
             pass
 
+        def pause(self):
+            pass
+
+        def resume(self):
+            pass
+
     @extension.sink("probe", registry=extension.Registry())
     class ProbeSink(Sink):
         def init(self, options, context):
             seen.append((options.static("topic"), context.config))
 
         def connect(self):
+            pass
+
+        def publish(self, payload, transport_options):
             pass
 
     config = InMemoryConfigManager({f"{what}.probe.size": "9"}, {"p.type": "probe", "p.topic": "news"})

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from siddhi import extension
 from siddhi.errors import ExtensionError
-from siddhi.extension import Parameter, Registry, Repeat
+from siddhi.extension import Parameter, Registry, Repeat, builtin_registry
+from siddhi.io import AsyncSink, Sink, SinkMapper, Source, SourceMapper
 from siddhi.query_api import Attribute
+from siddhi.stores import RecordTable
 from siddhi.types import AttributeType
 
 DOUBLE, INT, STRING = AttributeType.DOUBLE, AttributeType.INT, AttributeType.STRING
@@ -126,3 +130,30 @@ def test_without_a_registry_all_managers_of_the_process_use_it() -> None:
         return 42
 
     assert Registry(extension.shared_registry()).function("test_decorators", "answer") is not None
+
+
+@pytest.mark.parametrize(
+    ("declare", "base", "message"),
+    [
+        (extension.sink, Sink, r"sink 'mine': class '.*Mine' does not implement connect, init, publish\(\)"),
+        (
+            extension.source,
+            Source,
+            r"source 'mine': class '.*Mine' does not implement connect, init, pause, resume\(\)",
+        ),
+        (extension.sink, AsyncSink, r"class '.*Mine' does not implement send\(\)"),
+        (extension.source_mapper, SourceMapper, r"class '.*Mine' does not implement map\(\)"),
+        (extension.sink_mapper, SinkMapper, r"class '.*Mine' does not implement map_event\(\)"),
+        (
+            extension.store,
+            RecordTable,
+            r"class '.*Mine' does not implement add, compile_condition, connect, find, init\(\)",
+        ),
+    ],
+)
+def test_a_connector_must_implement_the_methods_of_its_base(declare: Any, base: type, message: str):
+    with pytest.raises(ExtensionError, match=message):
+
+        @declare("mine", registry=Registry(builtin_registry()))
+        class Mine(base):  # type: ignore[misc]
+            """Implements nothing."""

@@ -17,18 +17,19 @@ from siddhi.extension import (
     metadata_of,
     shared_registry,
 )
+from siddhi.extension.connectors import SourceMetadata
 from siddhi.types import AttributeType
 
 DOUBLE = AttributeType.DOUBLE
 
 
 def a_function(name: str = "f", namespace: str | None = None, **changes: object) -> FunctionMetadata:
-    fields: dict[str, object] = {"overloads": (Overload(),), "returns": DOUBLE, "native": "f"} | changes
+    fields: dict[str, object] = {"overloads": (Overload(),), "returns": DOUBLE, "builtin": "f"} | changes
     return FunctionMetadata(name=name, namespace=namespace, **fields)  # type: ignore[arg-type]
 
 
 def an_aggregator(name: str = "f", **changes: object) -> AggregatorMetadata:
-    fields: dict[str, object] = {"overloads": (Overload(),), "returns": DOUBLE, "native": "f"} | changes
+    fields: dict[str, object] = {"overloads": (Overload(),), "returns": DOUBLE, "builtin": "f"} | changes
     return AggregatorMetadata(name=name, **fields)  # type: ignore[arg-type]
 
 
@@ -61,9 +62,9 @@ def test_kinds_of_extensions_are_separate() -> None:
 
 def test_a_taken_name_is_refused_and_its_holder_named() -> None:
     registry = Registry()
-    registry.register(a_function("f", implementation=len, native=None))
+    registry.register(a_function("f", implementation=len, builtin=None))
     with pytest.raises(ExtensionError, match=r"function 'f' .*taken by function 'f' \(builtins\.len\)"):
-        registry.register(a_function("f", implementation=max, native=None))
+        registry.register(a_function("f", implementation=max, builtin=None))
 
 
 def test_functions_and_aggregators_share_their_names() -> None:
@@ -76,7 +77,7 @@ def test_functions_and_aggregators_share_their_names() -> None:
 def test_a_window_and_a_function_may_have_one_name() -> None:
     registry = Registry()
     registry.register(a_function("f"))
-    registry.register(WindowMetadata(name="f", overloads=(Overload(),), native="f"))
+    registry.register(WindowMetadata(name="f", overloads=(Overload(),), builtin="f"))
 
 
 def test_names_of_built_ins_are_taken() -> None:
@@ -96,8 +97,8 @@ def test_replace_hides_the_earlier_definition_in_this_registry_only() -> None:
 
 def test_the_same_definition_may_be_registered_again() -> None:
     registry = Registry()
-    registry.register(a_function("f", implementation=len, native=None))
-    again = a_function("f", implementation=len, native=None, description="again")
+    registry.register(a_function("f", implementation=len, builtin=None))
+    again = a_function("f", implementation=len, builtin=None, description="again")
     registry.register(again)
     assert registry.function(None, "f") is again
 
@@ -107,19 +108,30 @@ def test_the_same_definition_may_be_registered_again() -> None:
     [
         (a_function("two words"), "is not a name"),
         (a_function("f", "2d"), "is not a name"),
-        (a_function(native=None), "needs either 'native' or 'implementation'"),
-        (a_function(implementation=len), "needs either 'native' or 'implementation'"),
-        (a_function(native=None, implementation=3), "cannot be called"),
+        (a_function(builtin=None), "needs either 'builtin' or 'implementation'"),
+        (a_function(implementation=len), "needs either 'builtin' or 'implementation'"),
+        (a_function(builtin=None, implementation=3), "cannot be called"),
         (a_function(returns="double"), "'returns' must be"),
         (a_function(overloads=()), "declares no overload"),
         (a_function(overloads=(Overload((Parameter("x", frozenset()),)),)), "accepts no attribute type"),
         (a_function(overloads=(Overload((), Repeat.ZERO_OR_MORE),)), "without parameters can't repeat"),
-        (an_aggregator(native=None, implementation=object), r"lacks add, remove, reset, value\(\)"),
+        (an_aggregator(builtin=None, implementation=object), r"lacks add, remove, reset, value\(\)"),
     ],
 )
 def test_invalid_metadata_is_refused(metadata: FunctionMetadata, message: str) -> None:
     with pytest.raises(ExtensionError, match=message):
         Registry().register(metadata)
+
+
+def test_names_of_connectors_may_have_hyphens() -> None:
+    registry = Registry()
+    metadata = SourceMetadata(name="redis-stream", builtin="redis-stream", location="redis.streams.RedisStreamSource")
+    registry.register(metadata)
+    assert [found.names for found in registry.all(SourceMetadata)] == [("redis-stream", "source:redis-stream")]
+    with pytest.raises(ExtensionError, match="is not a name"):
+        registry.register(a_function("two-words"))
+    with pytest.raises(ExtensionError, match="is not a name"):
+        registry.register(SourceMetadata(name="redis-", builtin="redis-"))
 
 
 def test_metadata_is_found_in_modules_collections_and_decorated_objects() -> None:
@@ -177,6 +189,22 @@ def test_entry_points_are_loaded_when_their_name_is_used(offers: _Offers) -> Non
     assert registry.function("text", "upper") is not None
     assert registry.function("text", "lower") is None
     assert (offers.scans, offers.loaded) == (1, ["geo", "text.upper"])  # type: ignore[attr-defined]
+
+
+def test_entry_points_are_not_searched_for_a_registered_name(offers: _Offers) -> None:
+    registry = Registry(builtin_registry(), entry_points=True)
+    found = registry.called(None, "avg", FunctionMetadata, AggregatorMetadata)
+    assert found is registry.aggregator(None, "avg")
+    assert offers.scans == 0
+    assert registry.called("geo", "near", FunctionMetadata, AggregatorMetadata) is not None
+
+
+def test_a_function_that_replaces_an_aggregator_is_called_first(offers: _Offers) -> None:
+    registry = Registry(builtin_registry(), entry_points=True)
+    own = a_function("avg")
+    registry.register(own, replace=True)
+    assert registry.called(None, "avg", FunctionMetadata, AggregatorMetadata) is own
+    assert offers.scans == 0
 
 
 def test_a_broken_entry_point_is_named(offers: _Offers) -> None:

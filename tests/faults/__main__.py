@@ -23,6 +23,8 @@ def main() -> int:
     for kind in arguments.kinds:
         if kind not in KINDS:
             parser.error(f"'{kind}' is none of {', '.join(KINDS)}")
+    if arguments.every < 1:
+        parser.error("--every is at least 1")
     restart_under_shim()
     logging.getLogger("siddhi").addHandler(logging.NullHandler())
     logging.getLogger("siddhi").propagate = False

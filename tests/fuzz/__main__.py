@@ -27,6 +27,8 @@ def main() -> int:
     for kind in kinds:
         if kind not in KINDS:
             parser.error(f"'{kind}' is none of {', '.join(KINDS)}")
+    if arguments.seconds <= 0 or (arguments.count is not None and arguments.count < 1):
+        parser.error("--seconds and --count are above 0")
     seed = time.time_ns() // 1_000_000 % 1_000_000_000 if arguments.seed is None else arguments.seed
     found = 0
     for kind in kinds:

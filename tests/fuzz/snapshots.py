@@ -14,7 +14,7 @@ from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi._core.snapshot.format import seal, unseal
 from siddhi.errors import CannotRestoreStateError, SiddhiError
 from siddhi.persistence.envelope import open_envelope, put_into_envelope
-from siddhi.runtime.state.blocks import SnapshotPieces, join_pieces
+from siddhi.runtime.state.blocks import SnapshotBlocks, join_blocks
 from siddhi.runtime.state.increments import Increments, assemble
 from tests.fuzz.grammar import LEAPS, START, send_some
 from tests.fuzz.texts import apps
@@ -112,13 +112,13 @@ def _missing(revision: str) -> bytes:
 
 
 def _piece(chance: random.Random) -> None:
-    pieces = SnapshotPieces().cut(_text(chance) + bytes(chance.choice([10, 300_000])), dirty_only=False)
-    held = {name: piece for name, piece in pieces.items() if piece is not None}
-    head = held[b""]
+    blocks = SnapshotBlocks().cut(_text(chance) + bytes(chance.choice([10, 300_000])), dirty_only=False)
+    full = {name: block for name, block in blocks.items() if block is not None}
+    head = full[b""]
     body = changed(chance, head[16:])
-    held[b""] = head[:12] + struct.pack("<I", zlib.crc32(body)) + body
+    full[b""] = head[:12] + struct.pack("<I", zlib.crc32(body)) + body
     with contextlib.suppress(CannotRestoreStateError):
-        join_pieces(held)
+        join_blocks(full)
 
 
 def _envelope(chance: random.Random) -> None:

@@ -78,8 +78,8 @@ SiddhiAppRuntime.restore = refuse
     ),
     "an app that is refused": (
         "times",
-        "kind.PARTS[:] = ['from S#window.hopping({span}) select k insert into O;']",
-        "unknown window 'hopping'",
+        "kind.PARTS[:] = ['from S#window.bouncing({span}) select k insert into O;']",
+        "unknown window 'bouncing'",
     ),
     "columns of one row that change": (
         "rows",

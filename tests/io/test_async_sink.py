@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from siddhi import SiddhiAppRuntime, SiddhiManager
+from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import MappingFailedError
 from siddhi.extension import sink
-from siddhi.io import AsyncSink, async_sink
+from siddhi.io import AsyncSink, async_sink, event_loop
 from siddhi.persistence import InMemoryErrorStore
 from siddhi.runtime.connectors import retry
 from siddhi.runtime.connectors import sink as sink_runtime
@@ -164,6 +164,36 @@ def test_wait_retries_until_the_payload_is_published(manager: SiddhiManager) -> 
     assert Slow.published == texts(*range(10))
 
 
+def test_nothing_is_sent_until_an_attempt_to_connect_has_succeeded(
+    manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = started(manager, "WAIT")
+    opened, sent = Slow.open, Slow.send
+    errors = [ValueError("odd answer")] * 3
+    is_open = True
+
+    async def open_at_last(self: Slow) -> None:
+        nonlocal is_open
+        if errors:
+            raise errors.pop()
+        is_open = True
+        await opened(self)
+
+    async def send_once_open(self: Slow, payload: str, options: Any) -> None:
+        nonlocal is_open
+        assert is_open
+        if payload == "1" and len(errors) == 3:
+            is_open = False
+            raise ConnectionResetError("gone")
+        await sent(self, payload, options)
+
+    monkeypatch.setattr(Slow, "open", open_at_last)
+    monkeypatch.setattr(Slow, "send", send_once_open)
+    send(runtime, 0, 1, 2)
+    wait_for(lambda: Slow.published == texts(0, 1, 2))
+    runtime.shutdown()
+
+
 def test_store_keeps_events_with_their_payload(manager: SiddhiManager) -> None:
     errors = InMemoryErrorStore()
     manager.set_error_store(errors)
@@ -206,9 +236,141 @@ def test_a_shutdown_reports_what_it_could_not_publish(
     assert all("shut down before it was published; dropped" in message for message in dropped)
 
 
+def test_a_shutdown_reports_a_payload_once_whose_failure_is_being_handled(
+    manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(async_sink, "DRAIN_SECONDS", 0.01)
+    errors = InMemoryErrorStore()
+    manager.set_error_store(errors)
+    Slow.fails["0"] = [ValueError("odd")]
+    runtime = started(manager, "STORE")
+    handle = AsyncSink._handle_failures
+    monkeypatch.setattr(AsyncSink, "_handle_failures", lambda _: None)
+    send(runtime, 0)
+    wait_for(lambda: Slow.last._failures)
+    runtime.shutdown()
+    handle(Slow.last)
+    assert errors.count("Out") == 1
+
+
 def test_statistics_count_published_payloads(manager: SiddhiManager) -> None:
     runtime = started(manager)
     runtime.enable_statistics()
     send(runtime, 0, 1, 2)
     wait_for(lambda: len(Slow.published) == 3)
     wait_for(lambda: runtime.statistics.connectors["Sinks", "S"].payloads == 3)
+
+
+def test_a_waiting_sink_does_not_block_the_app_until_its_queue_is_full(manager: SiddhiManager) -> None:
+    Slow.fails["0"] = [ConnectionResetError("gone")] * 10_000
+    runtime = started(manager, "WAIT")
+    send(runtime, 0)
+    wait_for(lambda: len(Slow.fails["0"]) < 9_990)
+    rows = collect(runtime, "S")
+    send(runtime, 1, 2)
+    assert rows == [(1,), (2,)]
+    assert Slow.published == []
+    Slow.fails["0"].clear()
+    wait_for(lambda: Slow.published == texts(0, 1, 2))
+    runtime.shutdown()
+
+
+def test_retry_ends_after_its_attempts(manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_runtime, "RETRIES", 3)
+    errors = InMemoryErrorStore()
+    manager.set_error_store(errors)
+    Slow.fails["0"] = [ConnectionResetError("gone")] * 3
+    Slow.fails["1"] = [ValueError("odd")] * 100
+    runtime = started(manager, "RETRY")
+    send(runtime, 0, 1, 2)
+    wait_for(lambda: Slow.published == texts(0, 2))
+    wait_for(lambda: errors.count("Out") == 1)
+    assert len(Slow.fails["1"]) == 96
+    runtime.shutdown()
+
+
+def test_what_waits_for_the_first_connection_is_published_then(manager: SiddhiManager) -> None:
+    opened = Slow.open
+    refused = iter([OSError("no route")] * 5)
+
+    async def open_later(self: Slow) -> None:
+        for error in refused:
+            raise error
+        await opened(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Slow, "open", open_later)
+        runtime = started(manager, "WAIT")
+        send(runtime, 0, 1)
+        wait_for(lambda: (status := runtime.connectors()[0]).payloads == 2 and status.connected)
+    assert Slow.published == texts(0, 1)
+    (status,) = runtime.connectors()
+    assert (status.kind, status.type, status.connected, status.payloads) == ("sink", "slow", True, 2)
+
+
+def test_a_payload_that_comes_while_the_connection_is_made_is_published(
+    manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = event_loop.LoopUse.run
+
+    def run_and_submit(use: event_loop.LoopUse, coroutine: Any) -> Any:
+        result = run(use, coroutine)
+        if coroutine.__name__ == "_open" and not Slow.published:
+            run(use, asyncio.sleep(0))  # the queue was found empty
+            Slow.last.submit("0", [Event(1000, (0,))])
+        return result
+
+    monkeypatch.setattr(event_loop.LoopUse, "run", run_and_submit)
+    runtime = started(manager, "WAIT")
+    wait_for(lambda: Slow.published == ["0"])
+    runtime.shutdown()
+
+
+def test_a_sender_that_waits_for_room_at_shutdown_reports_its_event(
+    manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(async_sink, "DRAIN_SECONDS", 0.01)
+    errors = InMemoryErrorStore()
+    manager.set_error_store(errors)
+    Slow.fails["0"] = [ConnectionResetError("gone")] * 1_000_000
+    runtime = started(manager, "WAIT")
+    sender = threading.Thread(target=send, args=(runtime, 0, 1, 2, 3))
+    sender.start()
+    wait_for(lambda: Slow.last.waiting == 3)
+    runtime.shutdown()
+    sender.join(WAIT)
+    assert not sender.is_alive()
+    assert sorted(entry.payload for entry in errors.load_error_entries("Out")) == texts(0, 1, 2, 3)
+
+
+def test_the_status_counts_events_bytes_and_failures(manager: SiddhiManager) -> None:
+    Slow.fails["1"] = [ValueError("odd")]
+    runtime = started(manager)
+    send(runtime, 0, 1, 22)
+    wait_for(lambda: len(Slow.published) == 2 and runtime.connectors()[0].payloads == 2)
+    (status,) = runtime.connectors()
+    assert (status.stream, status.number, status.events, status.bytes, status.failures) == ("S", 1, 3, 3, 1)
+    assert (status.waiting, status.capacity) == (0, 3)
+
+
+def test_a_sender_whose_library_loses_a_cancellation_ends(
+    manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(async_sink, "DRAIN_SECONDS", 0.01)
+    monkeypatch.setattr(event_loop, "_CANCEL_AGAIN_SECONDS", 0.01)
+    lost = []
+
+    async def send_once(self: Slow, payload: str, options: Any) -> None:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                lost.append(payload)
+                if len(lost) > 1:
+                    raise
+
+    monkeypatch.setattr(Slow, "send", send_once)
+    runtime = started(manager)
+    send(runtime, 0, 1)
+    runtime.shutdown()
+    assert lost == texts(0, 0)

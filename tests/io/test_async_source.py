@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import pytest
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
-from siddhi.errors import PersistenceStoreError
+from siddhi.errors import ConnectionUnavailableError, PersistenceStoreError
 from siddhi.extension import source
-from siddhi.io import AsyncSource, ReplayableSource
+from siddhi.io import AsyncSource, ReplayableSource, async_source
 from siddhi.persistence import InMemoryPersistenceStore
 from siddhi.runtime.connectors import retry
 from tests.kit.running import collect
@@ -58,6 +58,17 @@ class Numbers(ReplayableSource):
         await asyncio.Event().wait()
 
 
+class ManyNumbers(Numbers):
+    """Delivers the numbers in batches of seven."""
+
+    async def receive(self) -> None:
+        start = 0 if self.position is None else int(str(self.position)) + 1
+        for first in range(start, len(self.numbers), 7):
+            numbers = list(enumerate(self.numbers))[first : first + 7]
+            await self.put_many([((value,), None, number) for number, value in numbers])
+        await asyncio.Event().wait()
+
+
 class Asked(AsyncSource):
     """Delivers what the test asks it to."""
 
@@ -70,6 +81,15 @@ class Asked(AsyncSource):
     def ask(self, payload: Any) -> bool:
         assert self._connection is not None
         return self._connection.use.run(self.deliver(payload))
+
+    def submit_all(self, payloads: list[Any]) -> list[bool]:
+        """Submit payloads one after the other, without waiting; return which were processed."""
+
+        async def submit() -> list[bool]:
+            return await asyncio.gather(*[await self.submit(payload) for payload in payloads])
+
+        assert self._connection is not None
+        return self._connection.use.run(submit())
 
 
 @pytest.fixture
@@ -131,6 +151,15 @@ def test_an_app_without_asynchronous_connectors_starts_no_thread(manager: Siddhi
     ]
 
 
+def test_batches_arrive_in_their_order_and_wait_for_room(manager: SiddhiManager) -> None:
+    manager.set_extension("many", source("many")(ManyNumbers))
+    runtime, rows = started(manager, APP.replace("numbers", "many"))
+    wait_for(lambda: len(rows) == 20)
+    assert rows == [(number,) for number in range(20)]
+    assert Numbers.last.position == 19
+    runtime.shutdown()
+
+
 def test_a_slow_app_stops_the_source_from_reading(manager: SiddhiManager) -> None:
     runtime = manager.create_siddhi_app_runtime(APP)
     go, taken = threading.Event(), []
@@ -158,7 +187,29 @@ def test_a_lost_connection_is_made_again(manager: SiddhiManager, caplog: pytest.
     assert Numbers.opened == ["close", "open", "close", "open", "close", "open", "close"]
     messages = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
     assert "no route" in messages[0]
-    assert sum("EOFError: hung up; reconnecting" in message for message in messages) == 2
+    # A connection can be lost before the app counts it as made.
+    lost = ("EOFError: hung up; reconnecting", "the connection was lost at once")
+    assert sum(text in message for message in messages for text in lost) == 2
+
+
+def test_a_connection_is_made_again_after_any_error(
+    manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    Numbers.fails_at.add(7)
+    opened = Numbers.open
+    errors: list[Exception | None] = [None, ValueError("odd answer"), ValueError("odd answer")]
+
+    async def open_at_last(self: Numbers) -> None:
+        if errors and (error := errors.pop(0)) is not None:
+            raise error
+        await opened(self)
+
+    monkeypatch.setattr(Numbers, "open", open_at_last)
+    runtime, rows = started(manager)
+    wait_for(lambda: len(rows) == 20)
+    runtime.shutdown()
+    assert rows == [(number,) for number in range(20)]
+    assert "odd answer" in caplog.text
 
 
 def test_a_paused_source_processes_nothing(manager: SiddhiManager) -> None:
@@ -210,6 +261,13 @@ def test_a_source_learns_whether_a_payload_was_processed(manager: SiddhiManager)
     assert Asked.last.ask((1,)) is True
     assert Asked.last.ask("no row") is False
     assert Asked.last.ask((2,)) is True
+    runtime.shutdown()
+    assert rows == [(1,), (2,)]
+
+
+def test_a_source_learns_later_which_payloads_were_processed(manager: SiddhiManager) -> None:
+    runtime, rows = started(manager, APP.replace("numbers", "asked"))
+    assert Asked.last.submit_all([(1,), "no row", (2,)]) == [True, False, True]
     runtime.shutdown()
     assert rows == [(1,), (2,)]
 
@@ -270,7 +328,7 @@ def acknowledging(manager: SiddhiManager, monkeypatch: pytest.MonkeyPatch) -> Si
 
 
 def test_processed_payloads_are_acknowledged(acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Acknowledged, "acknowledges", "processed")
+    monkeypatch.setattr(Acknowledged, "ack_modes", ("processed",))
     runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
     wait_for(lambda: len(rows) == 20)
     runtime.shutdown()
@@ -281,7 +339,7 @@ def test_processed_payloads_are_acknowledged(acknowledging: SiddhiManager, monke
 def test_payloads_are_acknowledged_once_a_saved_state_contains_them(
     acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Acknowledged, "acknowledges", "checkpoint")
+    monkeypatch.setattr(Acknowledged, "ack_modes", ("checkpoint",))
     store = InMemoryPersistenceStore()
     acknowledging.set_persistence_store(store)
     runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
@@ -302,7 +360,7 @@ def test_payloads_are_acknowledged_once_a_saved_state_contains_them(
 def test_a_failed_acknowledgement_is_a_lost_connection(
     acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Acknowledged, "acknowledges", "processed")
+    monkeypatch.setattr(Acknowledged, "ack_modes", ("processed",))
     Acknowledged.breaks_at.add(19)
     runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
     wait_for(lambda: Numbers.opened.count("open") == 2)
@@ -310,10 +368,48 @@ def test_a_failed_acknowledgement_is_a_lost_connection(
     assert rows == [(number,) for number in range(20)]
 
 
-def test_what_was_processed_after_a_snapshot_is_not_acknowledged_after_its_restore(
+@pytest.mark.parametrize("mode", ["processed", "checkpoint"])
+def test_payloads_of_a_lost_connection_are_acknowledged_by_the_next_one(
+    acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(Acknowledged, "ack_modes", (mode,))
+    acknowledging.set_persistence_store(InMemoryPersistenceStore())
+    Acknowledged.breaks_at.update(range(20))  # none succeeds before all are processed
+    runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
+    wait_for(lambda: len(rows) == 20)
+    Acknowledged.breaks_at.clear()
+    Numbers.last.callback.on_error(ConnectionUnavailableError("hung up"))
+    runtime.persist()
+    wait_for(lambda: Acknowledged.acknowledged[-1:] == [19])
+    runtime.shutdown()
+    assert rows == [(number,) for number in range(20)]
+
+
+def test_an_acknowledgement_that_does_not_end_does_not_hold_up_a_shutdown(
+    acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun: list[object] = []
+
+    async def hang(_: object, position: object) -> None:
+        begun.append(position)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Acknowledged, "ack_modes", ("processed",))
+    monkeypatch.setattr(Acknowledged, "acknowledge", hang)
+    monkeypatch.setattr(async_source, "DRAIN_SECONDS", 0.05)
+    runtime, _ = started(acknowledging, APP.replace("numbers", "acknowledged"))
+    wait_for(lambda: begun)
+    stopping = threading.Thread(target=runtime.shutdown, daemon=True)
+    stopping.start()
+    stopping.join(WAIT)
+    assert not stopping.is_alive()
+    assert "an acknowledgement did not end within 0.05 s" in caplog.text
+
+
+def test_a_restore_drops_acknowledgements_of_later_payloads(
     acknowledging: SiddhiManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Acknowledged, "acknowledges", "checkpoint")
+    monkeypatch.setattr(Acknowledged, "ack_modes", ("checkpoint",))
     acknowledging.set_persistence_store(InMemoryPersistenceStore())
     runtime, rows = started(acknowledging, APP.replace("numbers", "acknowledged"))
     wait_for(lambda: len(rows) == 20)
@@ -322,3 +418,32 @@ def test_what_was_processed_after_a_snapshot_is_not_acknowledged_after_its_resto
     runtime.persist()
     runtime.shutdown()
     assert Acknowledged.acknowledged == []
+
+
+def test_a_shutdown_during_an_attempt_that_fails_ends_the_source(
+    manager: SiddhiManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    entered, go = threading.Event(), threading.Event()
+    attempts: list[int] = []
+
+    class Slow(AsyncSource):
+        async def open(self) -> None:
+            attempts.append(1)
+            if len(attempts) == 2:
+                entered.set()
+                await asyncio.to_thread(go.wait, 30)
+            raise ConnectionRefusedError("not today")
+
+    manager.set_extension("slow", source("slow")(Slow))
+    runtime = manager.create_siddhi_app_runtime("@source(type = 'slow') define stream S (n int);")
+    before = set(threading.enumerate())
+    runtime.start()
+    assert entered.wait(30)
+    ending = threading.Thread(target=runtime.shutdown)
+    ending.start()
+    go.set()
+    ending.join(30)
+    assert not ending.is_alive()
+    wait_for(lambda: not [one for one in set(threading.enumerate()) - before if one.name.startswith("siddhi")])
+    assert len(attempts) == 2
+    assert "Traceback" not in caplog.text

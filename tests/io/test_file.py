@@ -12,12 +12,14 @@ import pytest
 from siddhi import SandboxPolicy, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import SiddhiAppError
 from siddhi.io.file import source as file_source
+from siddhi.io.file import splitting
 from siddhi.persistence import InMemoryPersistenceStore
 from siddhi.runtime.connectors import retry
 from tests.io.test_tcp import wait_for
 from tests.kit.running import collect
 
-FAST = "file.polling.interval = '10', dir.polling.interval = '10', file.read.wait.timeout = '0'"
+FAST = "file.polling.interval = '10'"
+FAST_FOLDER = "file.read.wait.timeout = '0'"
 
 
 @pytest.fixture
@@ -29,8 +31,12 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[SiddhiManager]:
 
 
 def source(options: str, *, attributes: str = "", stream: str = "s string") -> str:
+    fast = FAST_FOLDER if "dir.uri" in options else ""
+    if "cron" not in options:
+        fast = f"{fast}, dir.polling.interval = '10'" if fast else FAST
+    options = ", ".join(filter(None, (options, fast)))
     return (
-        f"@app:name('In') @source(type = 'file', {options}, {FAST}, @map(type = 'text', fail.on.missing.attribute = 'false',"
+        f"@app:name('In') @source(type = 'file', {options}, @map(type = 'text', fail.on.missing.attribute = 'false',"
         f" regex.A = '(?s)(.*)', @attributes(s = 'A[1]'{attributes}))) define stream S ({stream});"
     )
 
@@ -61,10 +67,25 @@ def test_a_tailed_file_is_read_through_rotation_and_truncation(manager: SiddhiMa
     assert texts(rows) == ["1", "2", "half whole", "3", "last without end", "a long line", "4"]
 
 
+def test_payloads_of_a_tailed_file_are_numbered(manager: SiddhiManager, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("a\nb\n", encoding="utf-8")
+    numbered = source(f"file.uri = '{path}'", attributes=", n = 'trp:sequence.number'", stream="s string, n int")
+    _, rows = started(manager, numbered)
+    wait_for(lambda: len(rows) == 2)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("c\n")
+    wait_for(lambda: len(rows) == 3)
+    path.rename(tmp_path / "a.1")
+    path.write_text("d\n", encoding="utf-8")
+    wait_for(lambda: len(rows) == 4)
+    assert rows == [("a", 0), ("b", 1), ("c", 2), ("d", 0)]
+
+
 def test_a_line_that_is_too_long_is_skipped(
     manager: SiddhiManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(file_source, "LARGEST_LINE", 10)
+    monkeypatch.setattr(splitting, "LARGEST_LINE", 10)
     path = tmp_path / "a.log"
     path.write_text("1\n" + 30 * "x", encoding="utf-8")
     _, rows = started(manager, source(f"file.uri = 'file:{path}'"))
@@ -91,6 +112,46 @@ def test_a_file_that_can_not_be_opened_is_moved_as_a_failure(
     wait_for(lambda: (failed / "a.txt").exists())
     assert rows == []
     assert "Permission denied" in caplog.text
+
+
+def test_matches_of_a_tailed_file_are_received_through_rotation(
+    manager: SiddhiManager, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("x<a>1</a> <a>2\n", encoding="utf-8")
+    text = source(f"file.uri = '{path}', mode = 'regex', begin.regex = '<a>', end.regex = '</a>'")
+    runtime, rows = started(manager, text)
+    wait_for(lambda: len(rows) == 1)
+    runtime.persist()
+    runtime.shutdown()
+    with path.open("a", encoding="utf-8") as file:
+        file.write("3</a>")
+    again = manager.create_siddhi_app_runtime(text)
+    more = collect(again, "S")
+    again.restore_last_revision()
+    again.start()
+    wait_for(lambda: len(more) == 1)  # although the file ends there
+    with path.open("a", encoding="utf-8") as file:
+        file.write("<a>4</a><a>lost")
+    path.rename(tmp_path / "a.log.1")
+    path.write_text("<a>5</a>\n", encoding="utf-8")
+    wait_for(lambda: len(more) == 3)
+    assert texts(rows + more) == ["<a>1</a>", "<a>2\n3</a>", "<a>4</a>", "<a>5</a>"]
+    assert "has no end" in caplog.text
+
+
+def test_a_match_that_is_too_long_is_skipped(
+    manager: SiddhiManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(splitting, "LARGEST_LINE", 10)
+    path = tmp_path / "a.log"
+    path.write_text("1;" + 30 * "x", encoding="utf-8")
+    _, rows = started(manager, source(f"file.uri = '{path}', mode = 'regex', end.regex = ';'"))
+    wait_for(lambda: "a match of more than 10 bytes" in caplog.text)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("xxx;2;")
+    wait_for(lambda: len(rows) == 2)
+    assert texts(rows) == ["1;", "2;"]
 
 
 def test_a_restore_continues_a_tailed_file_that_was_renamed(manager: SiddhiManager, tmp_path: Path) -> None:
@@ -148,6 +209,10 @@ def test_a_processed_file_is_not_read_again_after_a_restore(manager: SiddhiManag
         ("mode = 'binary.full'", ["1\n2\n3\n"]),
         ("mode = 'binary.chunked', buffer.size = '4'", ["1\n2\n", "3\n"]),
         ("tailing = 'false'", ["1", "2", "3"]),
+        ("tailing = 'false', mode = 'regex'", ["1", "2", "3"]),
+        ("tailing = 'false', mode = 'regex', begin.regex = '^[12]', end.regex = '.$'", ["1\n2"]),
+        ("tailing = 'false', mode = 'regex', begin.regex = '[23]'", ["2\n", "3\n"]),
+        ("tailing = 'false', mode = 'regex', end.regex = '2'", ["1\n2"]),
         ("tailing = 'false', read.only.header = 'true'", ["1"]),
         ("tailing = 'false', read.only.trailer = 'true'", ["3"]),
         ("tailing = 'false', skip.trailer = 'true'", ["1", "2"]),
@@ -169,15 +234,47 @@ def test_a_file_that_appears_later_is_read(manager: SiddhiManager, tmp_path: Pat
     wait_for(lambda: rows)
 
 
+@pytest.mark.parametrize("place", ["dir.uri = '{0}/in'", "file.uri = '{0}/in/a.txt', tailing = 'false'"])
+def test_files_are_read_and_moved_at_the_times_of_a_cron_expression(
+    manager: SiddhiManager, tmp_path: Path, place: str
+) -> None:
+    folder, done = tmp_path / "in", tmp_path / "done"
+    folder.mkdir()
+    target = done if "dir.uri" in place else done / "a.txt"
+    options = f"{place.format(tmp_path)}, action.after.process = 'move', move.after.process = '{target}'"
+    _, rows = started(manager, source(options + ", cron.expression = '* * * * * ?'"))
+    for number in (1, 2):
+        (tmp_path / "new").write_text(f"{number}\n", encoding="utf-8")
+        (tmp_path / "new").rename(folder / "a.txt")
+        wait_for(lambda: not (folder / "a.txt").exists())
+        assert (done / "a.txt").read_text() == f"{number}\n"
+    assert texts(rows) == ["1", "2"]
+
+
+def test_files_wait_for_the_time_of_a_cron_expression(manager: SiddhiManager, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a").write_text("1\n", encoding="utf-8")
+    options = f"dir.uri = '{folder}', action.after.process = 'move', move.after.process = '{tmp_path}/done'"
+    runtime, rows = started(manager, source(options + ", cron.expression = '0 0 0 1 1 ? 2099'"))
+    runtime.shutdown()
+    assert (rows, (folder / "a").exists()) == ([], True)
+
+
 @pytest.mark.parametrize(
     "options",
     [
         "mode = 'line'",
         "file.uri = 'a', dir.uri = 'b'",
         "file.uri = 'ftp://host/a'",
-        "file.uri = 'a', mode = 'regex'",
+        "file.uri = 'a', begin.regex = 'x'",
+        "file.uri = 'a', mode = 'regex', begin.regex = '('",
+        "file.uri = 'a', mode = 'regex', end.regex = 'x*'",
+        "file.uri = 'a', mode = 'regex', end.regex = 'x', header.present = 'true'",
         "file.uri = 'a', mode = 'text.full', tailing = 'true'",
         "file.uri = 'a', cron.expression = '* * * * * ?'",
+        "dir.uri = 'a', cron.expression = '* * * * * ?', action.after.process = 'delete'",
+        "dir.uri = 'a', cron.expression = 'x', action.after.process = 'move', move.after.process = 'b'",
         "file.uri = 'a', tailing = 'false', action.after.process = 'move'",
         "file.uri = 'a', action.after.process = 'delete'",
         "file.uri = 'a', tailing = 'false', read.only.header = 'true', skip.trailer = 'true'",

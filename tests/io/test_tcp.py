@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import struct
 import threading
@@ -18,8 +17,10 @@ from hypothesis import strategies as st
 from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi.config import InMemoryConfigManager
 from siddhi.errors import SiddhiAppCreationError
-from siddhi.io.tcp import LARGEST_FRAME, FrameError, frame, read_frame
+from siddhi.io.tcp.frames import LARGEST_FRAME, FrameBuffer, frame
 from siddhi.runtime.connectors import retry
+from tests.kit.certificates import Certificates
+from tests.kit.proxy import FaultProxy
 from tests.kit.running import collect
 
 WAIT = 30
@@ -178,27 +179,121 @@ def test_hostile_bytes_close_their_connection_only(
 def test_frames_are_read_as_they_were_written(frames: list[tuple[str, str, bytes]], data: st.DataObject) -> None:
     frames = [(a, b, c) for a, b, c in frames if all(text.isprintable() for text in (a, b))]
     content = b"".join(frame(*one) for one in frames)
-    cut = data.draw(st.integers(0, len(content)))
-
-    async def read() -> tuple[list[Any], bool]:
-        reader = asyncio.StreamReader()
-        reader.feed_data(content[:cut])
-        reader.feed_eof()
-        found = []
-        try:
-            while (one := await read_frame(reader)) is not None:
-                found.append(one)
-        except FrameError:
-            return found, False
-        return found, True
-
-    found, whole = asyncio.run(read())
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(content)), min_size=1, max_size=5)))
+    buffer = FrameBuffer()
+    found: list[tuple[str, bytes]] = []
+    for start, end in zip([0, *cuts], cuts):
+        more, error = buffer.feed(content[start:end])
+        assert error is None
+        found += more
     ends = [0]
     for one in frames:
         ends.append(ends[-1] + len(frame(*one)))
-    complete = sum(end <= cut for end in ends[1:])
+    complete = sum(end <= cuts[-1] for end in ends[1:])
     assert found == [(channel, payload) for _, channel, payload in frames[:complete]]
-    assert whole == (cut in ends)
+    assert (buffer.end() is None) == (cuts[-1] in ends)
+
+
+def test_frames_before_a_wrong_one_are_read() -> None:
+    found, error = FrameBuffer().feed(frame("", "c", b"1") + frame("", "c", b"2") + b"GET")
+    assert found == [("c", b"1"), ("c", b"2")]
+    assert "expected protocol 2" in str(error)
+
+
+@pytest.mark.parametrize("fault", ["drop", "half_close", "refuse"])
+def test_a_sink_reports_or_delivers_all_while_connections_break(manager: SiddhiManager, port: int, fault: str) -> None:
+    """Ten faults in mid-stream: nothing is lost but what was on its way, and the order is kept."""
+    _, received = started(manager, SOURCE.format(map="binary"))
+    with FaultProxy(port) as proxy:
+        sender, _ = started(manager, SINK.format(port=proxy.port, on_error="WAIT"))
+        for number in range(10):
+            sender.input_handler("S").send(("a", 2 * number), timestamp=1)
+            wait_for(lambda number=number: ("a", 2 * number) in received)
+            getattr(proxy, fault)()
+            if fault == "refuse":
+                proxy.accept()
+            before = len(received)
+
+            def arrives(
+                number: int = number, before: int = before
+            ) -> bool:  # the first may go into the lost connection
+                sender.input_handler("S").send(("a", 2 * number + 1), timestamp=1)
+                return len(received) > before
+
+            wait_for(arrives)
+        sender.shutdown()
+    assert [row[1] for row in received] == sorted(row[1] for row in received)
+    assert {row[1] for row in received} == set(range(20))
+
+
+def test_tls_with_certificates_of_both_sides(manager: SiddhiManager, port: int, certificates: Certificates) -> None:
+    server = f"tls.certificate.file = '{certificates.server}', tls.ca.file = '{certificates.authority}'"
+    client = f"tls.ca.file = '{certificates.authority}', tls.certificate.file = '{certificates.client}'"
+    _, received = started(manager, SOURCE.format(map="binary").replace("context", f"{server}, context"))
+    text = SINK.format(port=port, on_error="WAIT").replace("127.0.0.1", "localhost")
+    sender, sent = started(manager, text.replace("on.error", f"{client}, on.error"))
+    for number in range(100):
+        sender.input_handler("S").send(("é", number), timestamp=1)
+    wait_for(lambda: len(received) == 100)
+    assert received == sent
+
+
+def test_a_client_without_certificate_is_not_let_in(
+    manager: SiddhiManager, port: int, certificates: Certificates
+) -> None:
+    server = f"tls.certificate.file = '{certificates.server}', tls.ca.file = '{certificates.authority}'"
+    _, received = started(manager, SOURCE.format(map="binary").replace("context", f"{server}, context"))
+    with socket.create_connection(("127.0.0.1", port)) as plain:
+        plain.sendall(frame("", "c", b"x"))
+        plain.settimeout(WAIT)
+        with suppress(ConnectionError):
+            assert plain.recv(100) == b"" or plain.recv(1) == b""
+    assert received == []
+
+
+def test_options_set_the_address_and_the_socket(manager: SiddhiManager) -> None:
+    own = free_port()
+    text = SOURCE.format(map="json").replace(
+        "context", f"host = '127.0.0.1', port = '{own}', keep.alive = 'false', context"
+    )
+    _, received = started(manager, text)
+    options = f"tcp.no.delay = 'false', keep.alive = 'true', worker.threads = '3', sync = '{{{{b}}}}', url = 'tcp://127.0.0.1:{own}/c'"
+    payload = '@payload("""{"s": "a", "v": 1}""")'
+    sender = manager.create_siddhi_app_runtime(
+        f"@sink(type = 'tcp', {options}, @map(type = 'text', {payload})) define stream T (b string);"
+    )
+    with sender:
+        sender.input_handler("T").send(("true",))
+        sender.input_handler("T").send(("perhaps",))
+        sender.input_handler("T").send(("false",))
+        wait_for(lambda: len(received) == 2)
+
+
+def test_sources_of_one_address_need_the_same_options(manager: SiddhiManager) -> None:
+    started(manager, SOURCE.format(map="json"))
+    text = (
+        SOURCE.format(map="json")
+        .replace("'In'", "'In2'")
+        .replace("context = 'c'", "context = 'd', keep.alive = 'false'")
+    )
+    with pytest.raises(SiddhiAppCreationError, match="runs with other options"):
+        manager.create_siddhi_app_runtime(text).start()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("tls.enabled = 'false', tls.verify = 'true'", r"invalid option 'tls.verify'"),
+        ("sync = 'perhaps'", r"invalid option 'sync'"),
+        ("keystore.path = 'a.jks'", r"invalid option 'keystore.path'"),
+        ("keep.alive = '1'", r"invalid option 'keep.alive'"),
+    ],
+)
+def test_invalid_options_of_the_sink_are_refused(manager: SiddhiManager, options: str, message: str) -> None:
+    with pytest.raises(SiddhiAppCreationError, match=message):
+        manager.create_siddhi_app_runtime(
+            f"@sink(type = 'tcp', url = 'tcp://h:1/c', {options}, @map(type = 'json')) define stream S (v int);"
+        )
 
 
 @pytest.mark.parametrize("url", ["tcp://h/c", "tcp://h:1", "http://h:1/c", "tcp://h:x/c", "tcp://:1/c"])

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from siddhi._core.aggregate.aggregator import Aggregator
-from siddhi._core.aggregate.builtin import make_aggregator
 from siddhi._core.expression.arithmetic import make_arithmetic
 from siddhi._core.expression.executor import Executor, make_constant, make_variable
 from siddhi._core.record.event import EventType, Layout, TypeCode
+from siddhi.runtime.assembly.expressions import make_aggregator
 
 CURRENT, EXPIRED = int(EventType.CURRENT), int(EventType.EXPIRED)
 NUMBERS = (TypeCode.INT, TypeCode.LONG, TypeCode.FLOAT, TypeCode.DOUBLE)

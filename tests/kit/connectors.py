@@ -21,7 +21,7 @@ class StoppedTime:
         self.on_wait: Callable[[], object] = lambda: None
         self._pending: list[Callable[[], None]] = []
 
-    def after(self, seconds: float, attempt: Callable[[], None]) -> Callable[[], None]:
+    def after(self, seconds: float, attempt: Callable[[], None], jitter: float = 0.0) -> Callable[[], None]:
         self.pauses.append(seconds)
         self._pending.append(attempt)
         return lambda: self._pending.remove(attempt) if attempt in self._pending else None
@@ -45,6 +45,7 @@ class FakeConnection:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.payloads: list[object] = []
+        self.checkpoints: list[bool] = []
         self.down = False
         self.broken: Exception | None = None
         self.state: object = None
@@ -103,6 +104,9 @@ class FakeSink(Sink):
     def publish(self, payload, options) -> None:
         self.connection.check()
         self.connection.payloads.append((self.to.value(options), payload))
+
+    def checkpoint(self) -> Callable[[bool], None]:
+        return lambda saved: self.connection.checkpoints.append(saved)
 
     def disconnect(self) -> None:
         self.connection.calls.append("disconnect")

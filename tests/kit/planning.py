@@ -44,10 +44,10 @@ def typed(expression: str) -> TypedExpression:
     return query(f"from S select {expression} as x insert into O;").selector.columns[0].expression
 
 
-def refused(text: str, *, definitions: str = STREAM) -> SiddhiAppError:
+def refused(text: str, *, definitions: str = STREAM, registry: Registry | None = None) -> SiddhiAppError:
     """Return the error of an app with these definitions."""
     with pytest.raises(SiddhiAppError) as caught:
-        plan(parse(definitions + text), registry=Registry(builtin_registry()))
+        plan(parse(definitions + text), registry=registry or Registry(builtin_registry()))
     assert caught.value.span is not None
     assert caught.value.source == definitions + text
     return caught.value

@@ -11,6 +11,7 @@ import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,13 +37,13 @@ class Server:
             shutil.chown(self._folder, user)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+            self.port: int = free.getsockname()[1]
         self._data = f"{self._folder}/data"
-        self.url = f"postgresql+{driver}://siddhi@127.0.0.1:{self._port}/postgres"
+        self.url = f"postgresql+{driver}://siddhi@127.0.0.1:{self.port}/postgres"
         self._run("initdb", "-D", self._data, "-U", "siddhi", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 
     def start(self) -> None:
-        settings = f"-p {self._port} -k {self._folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        settings = f"-p {self.port} -k {self._folder} -c listen_addresses=127.0.0.1 -c fsync=off -c wal_level=logical"
         self._run("pg_ctl", "-D", self._data, "-w", "-l", f"{self._folder}/server.log", "-o", settings, "start")
 
     def stop(self) -> None:
@@ -51,6 +52,22 @@ class Server:
 
     def remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def fetch(self, query: str) -> list[Any]:
+        """Return the rows of a query; needs psycopg."""
+        with self._connect() as connection:
+            return list(connection.execute(query).fetchall())
+
+    def execute(self, *statements: str) -> None:
+        """Execute statements in one transaction; needs psycopg."""
+        with self._connect() as connection, connection.transaction():
+            for statement in statements:
+                connection.execute(statement)
+
+    def _connect(self) -> Any:
+        import psycopg
+
+        return psycopg.connect(f"postgresql://siddhi@127.0.0.1:{self.port}/postgres", autocommit=True)
 
     def _run(self, *command: str) -> None:
         with tempfile.TemporaryFile() as log:

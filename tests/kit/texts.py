@@ -49,6 +49,7 @@ from siddhi.query_api import (
     Partition,
     Pattern,
     Query,
+    QueryParameter,
     RangeKey,
     RateKind,
     ReturnOutput,
@@ -141,6 +142,7 @@ def slots_null(draw):
 
 
 variables = st.builds(Variable, names) | qualified_variables()
+parameters = st.builds(QueryParameter, names)
 
 
 def calls(arguments):
@@ -163,7 +165,9 @@ def compound(inner):
 
 
 expressions = st.recursive(
-    st.one_of(constants, variables, st.builds(IsNull, variables), slots_null()), compound, max_leaves=8
+    st.one_of(constants, variables, parameters, st.builds(IsNull, variables | parameters), slots_null()),
+    compound,
+    max_leaves=8,
 )
 # Small expressions are enough in queries: the property test of expressions covers deep ones.
 conditions = st.one_of(variables, constants, st.builds(Compare, st.sampled_from(CompareOperator), variables, constants))

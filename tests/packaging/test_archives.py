@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from wheels import contents, hints
+
+ROOT = Path(__file__).parents[2]
+NOT_SHIPPED = (".ci/", ".gitignore", "bench/.gitignore")
 
 
 def test_names_of_an_sdist_have_no_top_directory(tmp_path: Path) -> None:
@@ -45,6 +51,14 @@ def test_generated_c_files_and_unknown_files_are_surplus() -> None:
     assert contents.surplus(["venv/bin/python", "src/siddhi/_core/record/event.pyx"], contents.SDIST_MAY) == [
         "venv/bin/python"
     ]
+
+
+def test_every_file_of_the_repository_may_be_in_the_sdist() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout of git")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    found = [name for name in listed.splitlines() if not name.startswith(NOT_SHIPPED)]
+    assert contents.surplus(found, contents.SDIST_MAY) == []
 
 
 def checkout(root: Path) -> Path:

@@ -396,3 +396,8 @@ def test_undeletable_old_revisions_are_logged_and_the_new_one_is_valid(
         store.save("A", "2__A", b"y")
     assert "app 'A': older revisions can't be deleted: " in caplog.text
     assert store.load("A", "2__A") == b"y"
+
+
+def test_an_empty_folder_name_is_refused():
+    with pytest.raises(ValueError, match="invalid folder ''"):
+        FileSystemPersistenceStore("")

@@ -26,6 +26,7 @@ ALLOWED_BESIDE = {
     "problems": set(),
     "warnings": LEAVES | {"plan"},
     "app": LEAVES | {"plan", "bind", "rules", "warnings"},
+    "added": {"plan", "bind", "rules", "warnings"},
     "on_demand": {"plan", "bind", "rules"},
     "key_expressions": {"plan", "distribution", "app"},
     "compatibility": {"plan", "distribution", "app"},

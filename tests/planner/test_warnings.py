@@ -40,7 +40,7 @@ STREAM = "define stream S (v int);"
         ),
         (
             "@mine(of='mine') define stream S (v int);",
-            "@mine is unknown and ignored (line 1): a stream takes @source, @sink, @async, @OnError",
+            "@mine is unknown and ignored (line 1): a stream takes @source, @sink, @async, @OnError, @temporal",
         ),
         ("@mine define window W (v int) length(2);", "@mine is unknown and ignored (line 1): a window takes none"),
         (
@@ -142,7 +142,7 @@ def starts(warning: str) -> str:
         f"{STREAM} @info(name='q', max.partial.matches='9') from every e1=S -> e2=S select e1.v insert into O;",
         f"{STREAM} from S#window.length(2) as l join S#window.length(2) as r on l.v == r.v select l.v insert into O;",
         f"{STREAM} from S#window.length(2) as l join S#window.length(2) on l.v == S.v select l.v insert into O;",
-        f"{STREAM} define stream R (v int); from S#window.length(2) join R#window.length(2) select S.v insert into O;",
+        f"{STREAM} define stream R (v int); from S#window.length(2) join R#window.length(2) on S.v < R.v select S.v insert into O;",
     ],
 )
 def test_valid_code_has_no_warnings(app: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -178,3 +178,50 @@ def test_annotations_that_are_read_are_known_to_the_warnings() -> None:
     known = {name for _, name in READ} | inside | {"attributes", "payload"}
     assert len(read) > 10
     assert read - known - refused - {"enforceOrder"} == set()
+
+
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        (
+            f"{STREAM} define stream T (v int); from S join T select S.v insert into Out;",
+            "the join has no condition: every event joins all that the other side holds (line 1): add one: on S.a == T.b",
+        ),
+        (
+            f"{STREAM} from S#window.length(0) select v insert into Out;",
+            "window length() of size 0 holds no event (line 1): give it a length or a time above 0",
+        ),
+        (
+            f"{STREAM} from S#window.timeLength(1 sec, 0) select v insert into Out;",
+            "window timeLength() of size 0 holds no event (line 1): give it a length or a time above 0",
+        ),
+        (
+            f"{STREAM} from S select v insert into S;",
+            "each event of 'S' comes back to it and is processed again, without end (line 1): "  # noqa: ISC004
+            "filter the events that go on, or insert into another stream",
+        ),
+    ],
+)
+def test_queries_that_do_nothing_sensible_are_reported(app: str, said: str) -> None:
+    assert [re.sub(r", column \d+\)", ")", warning) for warning in advice(parse(app))] == [said]
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        f"{STREAM} from S[v < 9] select v + 1 as v insert into S;",
+        f"{STREAM} from S select v insert into T; from T[v > 1] select v insert into S;",
+        f"{STREAM} from S#window.length(1) select v insert into Out;",
+        f"{STREAM} define table T (v int); from S join T select S.v insert into Out;",
+        f"{STREAM} define trigger T at every 1 sec; from T join S#window.length(9) select S.v insert into Out;",
+        f"{STREAM} define stream T (v int); from S unidirectional join T#window.length(1) select S.v insert into Out;",
+        f"{STREAM} from S select v insert expired events into S;",
+    ],
+)
+def test_sensible_queries_are_not_reported(app: str) -> None:
+    assert advice(parse(app)) == []
+
+
+def test_a_loop_over_several_queries_is_reported_at_each() -> None:
+    app = f"{STREAM} from S select v insert into T; from T select v insert into S; from T[v > 1] select v insert into Out;"
+    assert len(advice(parse(app))) == 2

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import siddhi
 from siddhi import SiddhiManager
-from siddhi.errors import DefinitionNotExistError, NotRunningError
+from siddhi.errors import DefinitionNotExistError, NotRunningError, SiddhiAppCreationError
+from siddhi.query_compiler import parse
 from tests.kit.running import TRADES, collect, running
 
 APP = (
@@ -66,11 +68,11 @@ def test_a_with_statement_starts_and_always_shuts_down():
 
 def test_its_repr_shows_the_state_of_its_lifecycle():
     runtime = create()
-    assert repr(runtime) == "<SiddhiAppRuntime 'A' (not started)>"
+    assert repr(runtime) == "<App 'A' (not started)>"
     runtime.start()
-    assert repr(runtime) == "<SiddhiAppRuntime 'A' (running)>"
+    assert repr(runtime) == "<App 'A' (running)>"
     runtime.shutdown()
-    assert repr(runtime) == "<SiddhiAppRuntime 'A' (shut down)>"
+    assert repr(runtime) == "<App 'A' (shut down)>"
 
 
 def test_streams_and_queries_are_listed():
@@ -119,3 +121,57 @@ def test_queries_without_receivers_update_their_state():
         rows = collect(runtime, "Means")
         handler.send(("IBM", 2.0, 1))
         assert rows == [("IBM", 1.5)]
+
+
+# --- an app with a manager of its own
+
+
+def test_an_app_is_made_from_its_text():
+    app = siddhi.App("define stream S (v int); from S[v > ${least}] select v insert into Out;", least=3)
+    rows = collect(app, "Out")
+    with app:
+        app["S"].send((3,))
+        app["S"].send((4,))
+    assert rows == [(4,)]
+    assert app.manager.runtimes == ()
+
+
+def test_an_app_knows_its_streams():
+    app = siddhi.App("define stream S (v int);")
+    assert "S" in app
+    assert "T" not in app
+    with pytest.raises(DefinitionNotExistError, match="has no stream 'T'"):
+        app["T"]
+
+
+def test_an_app_can_share_a_manager():
+    with siddhi.SiddhiManager() as manager:
+        app = siddhi.App("@app:name('A') define stream S (v int);", manager=manager)
+        assert manager.runtime("A") is app
+        app.start()
+        with pytest.raises(SiddhiAppCreationError, match="already running"):
+            siddhi.App("@app:name('A') define stream S (v int);", manager=manager)
+        assert app.is_running
+        other = siddhi.App("@app:name('A') define stream S (v int);", manager=manager, replace=True)
+        assert not app.is_running
+        assert manager.runtime("A") is other
+
+
+def test_an_object_model_has_no_parameters():
+    with pytest.raises(TypeError, match="parameters are for the text of an app"):
+        siddhi.App(parse("define stream S (v int);"), v=1)
+
+
+def test_names_of_another_type_are_refused_in_words_of_the_user():
+    app = create()
+    assert list(app) == ["Trades", "Means", "Bare"]
+    for ask in (app.__getitem__, app.remove, app.collect, app.stream):
+        with pytest.raises(
+            (DefinitionNotExistError, TypeError, SiddhiAppCreationError), match="a name is a str, not of type int"
+        ):
+            ask(5)
+    for reset in (None, True, 5):
+        with pytest.raises(TypeError, match=f"invalid reset {reset}: expected names of elements"):
+            app.restore(b"", reset=reset)
+    with pytest.raises(TypeError, match=r"invalid manager 3: expected a SiddhiManager; .*parameter \$\{manager\}"):
+        siddhi.App("define stream ${manager} (a int);", manager=3)

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from siddhi import Event, SiddhiManager
-from siddhi.errors import DefinitionNotExistError
+from siddhi.errors import DefinitionNotExistError, EventError
 from siddhi.runtime.debugger import QueryTerminal
 from tests.kit.running import collect
 
@@ -273,3 +273,69 @@ def test_no_other_name_is_suggested_for_a_query_in_a_partition(app, query):
         debugger.acquire_break_point(query, "IN")
     if "/" in query:
         assert "keys" in debugger.query_state(query)
+
+
+def test_replaced_events_are_seen_by_this_query_only(app):
+    debugger = app.debug()
+    debugger.acquire_break_point("q1", IN)
+    sums, kept = collect(app, "Out"), collect(app, "Kept")
+
+    def stop(events, query, terminal, debugger):
+        debugger.replace_events([(event["k"], event["v"] * 10) for event in events])
+        debugger.play()
+
+    debugger.set_debugger_callback(stop)
+    app.input_handler("S").send(("a", 1), 1000)
+    assert (sums, kept) == ([("a", 10)], [("a", 1, 1)])
+
+
+def test_replaced_events_of_an_output_go_to_its_stream_not_to_callbacks(app):
+    debugger = app.debug()
+    debugger.acquire_break_point("q1", OUT)
+    rows, seen = collect(app, "Out"), []
+    app.add_query_callback("q1", lambda timestamp, current, expired: seen.extend(current))
+
+    def stop(events, query, terminal, debugger):
+        debugger.replace_events([("b", 5)])
+        debugger.replace_events([{"k": "c", "total": 6}])  # the last call counts
+        debugger.play()
+
+    debugger.set_debugger_callback(stop)
+    app.input_handler("S").send(("a", 1), 1000)
+    assert rows == [("c", 6)]
+    assert [event.data for event in seen] == [("a", 1)]
+
+
+def test_events_can_be_replaced_by_the_thread_that_resumes(app):
+    debugger = app.debug()
+    debugger.acquire_break_point("q1", IN)
+    rows, stopped = collect(app, "Out"), threading.Event()
+    debugger.set_debugger_callback(lambda *_: stopped.set())
+    sender = threading.Thread(target=app.input_handler("S").send, args=(("a", 1), 1000))
+    sender.start()
+    assert stopped.wait(10)
+    debugger.replace_events([("a", 7)])
+    debugger.play()
+    sender.join(10)
+    assert rows == [("a", 7)]
+
+
+def test_rows_that_can_not_replace_events_are_refused(app):
+    debugger = app.debug()
+    with pytest.raises(EventError, match="no query is stopped at a break point"):
+        debugger.replace_events([("a", 1)])
+    debugger.acquire_break_point("q1", IN)
+    rows, errors = collect(app, "Out"), []
+    app.handle_exception_with(lambda error, *_: errors.append(str(error)))
+
+    def stop(events, query, terminal, debugger):
+        debugger.play()
+        with pytest.raises(EventError, match="1 events are stopped: they can't be replaced by 2"):
+            debugger.replace_events([("a", 1), ("b", 2)])
+        debugger.replace_events([("a", "one")])
+
+    debugger.set_debugger_callback(stop)
+    app.input_handler("S").send(("a", 1), 1000)
+    assert rows == [("a", 1)]
+    assert len(errors) == 1
+    assert "'v'" in errors[0]

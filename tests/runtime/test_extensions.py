@@ -181,3 +181,26 @@ def test_invalid_extensions_are_refused(manager):
         manager.set_extension("test:other", join)
     with pytest.raises(ExtensionError):
         manager.set_extension("test:print", print)
+
+
+@pytest.mark.parametrize("function", [print, max, [].append])
+def test_functions_without_a_place_for_the_declaration_are_refused(function):
+    for declare in (
+        extension.function("test:c", args=(INT,), returns=INT, registry=Registry()),
+        extension.stream_function("test:c", args=(INT,), appends={"x": INT}, registry=Registry()),
+    ):
+        with pytest.raises(ExtensionError, match="wrap it in a function of your own"):
+            declare(function)
+
+
+def test_generators_are_no_functions_of_events():
+    def values(value: int):
+        yield value
+
+    for declare in (
+        extension.function("test:g", args=(INT,), returns=INT, registry=Registry()),
+        extension.stream_function("test:g", args=(INT,), appends={"x": INT}, registry=Registry()),
+    ):
+        with pytest.raises(ExtensionError, match="can't be a generator"):
+            declare(values)
+    assert not hasattr(values, "__siddhi_extension__")

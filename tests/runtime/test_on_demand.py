@@ -19,6 +19,7 @@ from siddhi.errors import (
     SiddhiParserError,
 )
 from siddhi.runtime import on_demand
+from tests.kit.apps import CHUNK_WINDOWS, CLOCK_WINDOWS, CLOCKLESS_WINDOWS, SHARED_WINDOWS
 from tests.kit.running import running
 
 ROWS = [("a", 1, 1.5), ("b", 2, 2.5), ("a", 3, 3.5), ("c", 4, None)]
@@ -132,6 +133,39 @@ def test_a_named_window_is_queried_like_a_table(text: str, rows: list[tuple[Any,
         runtime.input_handler("I").send(("d", 4))
         # Asking changes nothing for the queries that read the window.
         assert sums == [1, 3, 5, 7]
+
+
+@pytest.mark.parametrize("window", [*CLOCKLESS_WINDOWS, *CHUNK_WINDOWS, *SHARED_WINDOWS, *CLOCK_WINDOWS])
+@pytest.mark.parametrize("join", ["", "from S join W on S.i == W.i select W.i, W.l insert all events into J;"])
+def test_a_query_changes_nothing_that_the_app_emits_later(window: str, join: str) -> None:
+    app = f"""
+        @app:playback define stream S (i int, l long, t string); define window W (i int, l long, t string) {window};
+        define stream J (i int, l long); from S insert into W; from W select * insert all events into O;
+        {join}
+        """
+    states = []
+    emitted: list[list[object]] = []
+    for asks in (False, True):
+        with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+            rows: list[object] = []
+            emitted.append(rows)
+            for name in ("W", "O", "J"):
+                runtime.add_callback(
+                    name, lambda events, rows=rows: rows.append([(e.timestamp, e.is_expired, e.data) for e in events])
+                )
+            for number in range(12):
+                runtime.input_handler("S").send(
+                    (number % 3, 1000 + 170 * number, "ab"[number % 2]), 1000 + 170 * number
+                )
+                if asks:
+                    before = runtime.snapshot()
+                    for query in ("from W", "from W on i > 0 select i", "from W select sum(i) as t, count() as n"):
+                        runtime.query(query)
+                    assert runtime.snapshot() == before
+            runtime.advance_clock(20_000)
+            states.append(runtime.snapshot())
+    assert emitted[0] == emitted[1]
+    assert states[0] == states[1]
 
 
 # --- changing

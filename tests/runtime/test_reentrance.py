@@ -310,7 +310,7 @@ def test_a_restore_during_an_event_is_refused(query):
 
 
 @pytest.mark.parametrize("query", ["#window.timeBatch(1 sec)", "#window.time(1 sec)", ""])
-@pytest.mark.parametrize("action", ["snapshot", "snapshot_pieces", "persist"])
+@pytest.mark.parametrize("action", ["snapshot", "snapshot_blocks", "persist"])
 def test_a_snapshot_during_an_event_is_refused(query, action):
     # Of two queries that read it the first has counted the event, the second has not.
     counting = f"from S{query} select count() as n insert all events into "

@@ -30,6 +30,7 @@ from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.fragment_rows import TICK
 from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch
 from siddhi.spark.plan.fragments import cut
+from siddhi.spark.plan.state_keys import EVEN, StateKeys
 from siddhi.spark.streaming.plan import Streaming, StreamingPlan, plan_streaming, watermarked
 from siddhi.spark.streaming.query import new_run
 from siddhi.spark.testing import Row
@@ -97,6 +98,7 @@ class ManyApps:
             tuple(program for each in self._cut for program in each.programs),
             (),
         )
+        self._keys = StateKeys(EVEN, shards)
         self._ranges = tuple(
             ShardRange(n * shards, frozenset((program.fingerprint,)), frozenset(), InputSchema.of(program), ())
             for n, program in enumerate(self._whole.programs)
@@ -151,7 +153,7 @@ class ManyApps:
             }
             member = _Member(
                 made, layout, cut_, {}, {}, self._shards, "drop", "", LAST_CLOCK, {},
-                self._ranges, given=given, first=first,
+                self._ranges, self._keys, given=given, first=first,
             )  # fmt: skip
             found.append(member)
             first += len(cut_.programs)
@@ -175,7 +177,7 @@ class ManyApps:
             members = self._members(frame)
             whole = _Whole(
                 members[0].plan, members[0].layout, self._whole, {}, {}, self._shards, "drop", new_run(), LAST_CLOCK, {},
-                self._ranges, members=members,
+                self._ranges, self._keys, members=members,
             )  # fmt: skip
 
             def take(batch: DataFrame, number: int, run: int = run) -> None:

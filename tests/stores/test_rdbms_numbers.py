@@ -11,8 +11,8 @@ from siddhi import SiddhiManager
 from siddhi.stores import UnsupportedExpressionError
 from siddhi.stores.rdbms_numbers import Numbers, numbers_of
 from siddhi.types import AttributeType
-from tests.kit.store_places import PLACES
 from tests.kit.stores import App
+from tests.kit.table_stores import STORES
 
 sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 
@@ -34,11 +34,11 @@ Start = Callable[..., tuple[App, App]]
 @pytest.fixture(params=["sqlite", "postgresql"])
 def start(request: pytest.FixtureRequest) -> Iterator[Start]:
     """Starts an app twice, with its table in memory and in a database."""
-    with PLACES[request.param](request) as place, SiddhiManager() as manager:
+    with STORES[request.param](request) as table_store, SiddhiManager() as manager:
 
         def started(query: str = "", *more: tuple) -> tuple[App, App]:
             text = f"define table T {TABLE}; from I insert into T; {query}"
-            apps = tuple(App(manager, f"{STREAMS} {store} {text}") for store in ("", place.store))
+            apps = tuple(App(manager, f"{STREAMS} {store} {text}") for store in ("", table_store.annotation))
             for app in apps:
                 app.send("I", *ROWS, *more)
             return apps

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.kit.store_places import PLACES, Place
 from tests.kit.stores import App, shelf_manager
+from tests.kit.table_stores import STORES, TableStore
 
 STREAMS = """
 define stream I (s string, v int);
@@ -19,21 +19,21 @@ FILL = "from I insert into T;"
 Start = Callable[..., App]
 
 
-@pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    with PLACES[request.param](request) as place:
-        yield place
+@pytest.fixture(params=STORES)
+def table_store(request: pytest.FixtureRequest) -> Iterator[TableStore]:
+    with STORES[request.param](request) as table_store:
+        yield table_store
 
 
 @pytest.fixture
-def start(place: Place) -> Iterator[Start]:
-    """Starts an app whose table T stands at the place."""
+def start(table_store: TableStore) -> Iterator[Start]:
+    """Starts an app whose table T has this store."""
     with shelf_manager() as (manager, _):
 
         def started(
             *queries: str, table: str = "(s string, v int)", keys: str = "", more: str = "", fill: str = FILL
         ) -> App:
-            define = f"{place.store} {keys} define table T {table};"
+            define = f"{table_store.annotation} {keys} define table T {table};"
             return App(manager, f"{STREAMS} {more} {define} {fill} {' '.join(queries)}")
 
         yield started
@@ -251,7 +251,7 @@ def test_every_type_is_read_back_unchanged(start):
     assert app.ask("from T on c == 9223372036854775807L select a") == [("x",)]
 
 
-def test_nan_is_stored_as_nan_or_null(start, place):
+def test_nan_is_stored_as_nan_or_null(start, table_store):
     app = start(
         "from Wide select d delete T on T.d == d or T.d > d;",
         more="define stream More (d double); define stream Wide (d double);",
@@ -260,7 +260,7 @@ def test_nan_is_stored_as_nan_or_null(start, place):
     )
     app.send("More", (float("nan"),), (1.5,), (None,))
     # SQLite knows no NaN; where all rows are in memory it is one until they are read anew.
-    kept = "nan" if "sqlite" not in place.store or "size = '100'" in place.store else "None"
+    kept = "nan" if "sqlite" not in table_store.annotation or "size = '100'" in table_store.annotation else "None"
     assert [str(row[0]) for row in app.rows()] == [kept, "1.5", "None"]
     assert app.ask("from T on d > 0.0 select d") == [(1.5,)]
     app.send("Wide", (float("nan"),), (2.5,))

@@ -13,18 +13,23 @@ import siddhi
 
 PUBLIC = {
     "siddhi": [
+        "App",
         "AttributeType",
         "Event",
         "EventBatch",
         "InputHandler",
+        "Result",
         "SandboxPolicy",
         "SiddhiAppRuntime",
         "SiddhiError",
         "SiddhiManager",
         "__version__",
         "get_include",
+        "query",
         "run",
     ],
+    "siddhi.compat.pysiddhi": ["DataTypes", "SiddhiLoader", "core", "install"],
+    "siddhi.testing.app": ["AppUnderTest"],
     "siddhi.io": [
         "AsyncSink",
         "AsyncSource",

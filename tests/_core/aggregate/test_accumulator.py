@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi._core.aggregate.accumulator import Accumulators
-from siddhi._core.aggregate.builtin import make_aggregator
 from siddhi._core.expression.executor import make_variable
 from siddhi._core.record.event import Layout
+from siddhi.runtime.assembly.expressions import make_aggregator
 from tests.kit.expressions import DOUBLE, INT, LONG
 from tests.kit.running import collect, running
 

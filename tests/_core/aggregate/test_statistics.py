@@ -5,9 +5,9 @@ import statistics
 
 import pytest
 
-from siddhi._core.aggregate.builtin import make_aggregator
 from siddhi._core.expression.executor import make_variable
 from siddhi._core.record.event import Layout, TypeCode
+from siddhi.runtime.assembly.expressions import make_aggregator
 from tests.kit.aggregators import NUMBERS, Bench
 
 

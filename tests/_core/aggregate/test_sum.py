@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from siddhi._core.aggregate.aggregator import Aggregator
-from siddhi._core.aggregate.builtin import make_aggregator
 from siddhi._core.expression.executor import make_variable
 from siddhi._core.record.event import Layout, TypeCode
+from siddhi.runtime.assembly.expressions import make_aggregator
 from tests.kit.aggregators import CURRENT, EXPIRED, NUMBERS, WHOLE, Bench
 
 VALUES = [None, 4, 2, None, None, 7]
@@ -115,7 +115,7 @@ def test_wrong_types_are_refused() -> None:
     number = (make_variable(Layout(["v"], [TypeCode.INT]), 0),)
     with pytest.raises(TypeError, match="sum takes a number"):
         make_aggregator("sum", text, TypeCode.LONG)
-    with pytest.raises(TypeError, match=r"sum\(int var\) gives type 2, not 4"):
+    with pytest.raises(TypeError, match=r"sum\(int var\) has type 2, not 4"):
         make_aggregator("sum", number, TypeCode.DOUBLE)
-    with pytest.raises(ValueError, match="no built-in aggregator 'median'"):
+    with pytest.raises(ValueError, match="unknown built-in aggregator 'median'"):
         make_aggregator("median", number, TypeCode.DOUBLE)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import sys
 import threading
-from typing import Any
+from copy import copy as copied
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import siddhi
 from siddhi._core.columnar.batch import BatchBuilder, EventBatch
 from siddhi._core.columnar.buffer import drop_kept_blocks, kept_blocks
 from siddhi._core.columnar.reader import read_columns
@@ -102,7 +105,7 @@ def test_only_the_engine_can_create_batches() -> None:
         EventBatch()
 
 
-@pytest.mark.parametrize("name", ["prize", 0, None, slice(None)])
+@pytest.mark.parametrize("name", ["prize", 1.5, None, b"price"])
 def test_an_unknown_column_is_an_error(name: Any) -> None:
     batch = collect([(1.0,)], Layout(("price",), (DOUBLE,)))
     for ask in (batch.__getitem__, batch.column):
@@ -441,3 +444,210 @@ def test_a_failed_allocation_loses_only_its_row() -> None:
 
     failed = each_allocation_failing(prepare, lambda builder: builder.append_row(16, HOLES[3]), check)
     assert failed >= 5
+
+
+# -- rows, slices and frames -------------------------------------------------------------------------------------------
+
+
+def test_a_row_is_a_tuple() -> None:
+    batch = collect(HOLES)
+    assert [batch[i] for i in range(len(batch))] == HOLES
+    assert batch[-1] == HOLES[-1]
+    for row in (5, -6):
+        with pytest.raises(IndexError, match=f"no row {row} in a batch of 5"):
+            batch[row]
+
+
+@given(
+    rows=st.lists(st.sampled_from(HOLES), max_size=20),
+    start=st.none() | st.integers(-25, 25),
+    stop=st.none() | st.integers(-25, 25),
+    step=st.none() | st.integers(-3, 3).filter(bool),
+)
+def test_a_slice_has_the_rows_of_a_list(rows: list[Any], start: int | None, stop: int | None, step: int | None) -> None:
+    batch, chosen = collect(rows), slice(start, stop, step)
+    part = batch[chosen]
+    assert list(part) == rows[chosen]
+    assert part.timestamps.tolist() == batch.timestamps.tolist()[chosen]
+    del batch
+    assert list(part) == rows[chosen]
+
+
+def test_head_and_tail() -> None:
+    batch = collect(HOLES)
+    assert list(batch.head(2)) == HOLES[:2]
+    assert list(batch.tail(2)) == HOLES[-2:]
+    assert list(batch.head(-2)) == HOLES[:-2]
+    assert list(batch.tail(-2)) == HOLES[2:]
+    assert list(batch.tail(0)) == []
+    assert len(batch.head()) == len(batch.tail(9)) == 5
+
+
+def test_a_slice_keeps_no_string_alive() -> None:
+    value = "a string of its own"
+    before = sys.getrefcount(value)
+    part = collect([(value, 1, 2, 1.0, 2.0, True)])[:]
+    assert sys.getrefcount(value) > before
+    del part
+    assert sys.getrefcount(value) == before
+
+
+@pytest.mark.parametrize("rows", [[], ROWS, HOLES], ids=["empty", "rows", "nulls"])
+def test_frames_have_names_types_and_nulls(rows: list[Any]) -> None:
+    batch = collect(rows)
+    exact = [{**row, "f": row["f"] and float(np.float32(row["f"]))} for row in batch.to_dicts()]
+    assert exact == batch.to_arrow().to_pylist() == batch.to_polars().to_dicts()
+    frame = batch.to_pandas()
+    assert list(frame.columns) == list(ALL.names)
+    plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    assert plain == exact
+    kinds = {"i": "Int32", "l": "Int64", "f": "Float32", "d": "Float64", "b": "boolean"} if rows is HOLES else DTYPES
+    assert {name: str(frame[name].dtype) for name in kinds} == kinds
+    assert str(frame["s"].dtype) == "string"
+
+
+def test_nan_is_not_null_in_frames() -> None:
+    batch = collect([(float("nan"),), (None,)], Layout(("d",), (DOUBLE,)))
+    pandas = batch.to_pandas()["d"].array
+    assert np.isnan(pandas[0])
+    assert pandas[1] is pd.NA
+    assert batch.to_polars()["d"].is_null().to_list() == [False, True]
+    assert batch.to_arrow()["d"].is_null().to_pylist() == [False, True]
+
+
+def test_a_frame_can_have_the_times() -> None:
+    batch = collect(ROWS)
+    expected = [pd.Timestamp(1000 + i, unit="ms", tz="UTC") for i in range(3)]
+    assert batch.to_pandas("time")["time"].tolist() == expected
+    assert batch.to_polars("time")["time"].to_list() == expected
+    assert batch.to_arrow("time")["time"].to_pylist() == expected
+    for method in (batch.to_pandas, batch.to_polars, batch.to_arrow):
+        with pytest.raises(ValueError, match="the batch has a column 's'"):
+            method("s")
+
+
+def test_a_changed_frame_does_not_change_the_batch() -> None:
+    batch = collect(HOLES)
+    frame = batch.to_pandas()
+    frame.loc[0, "d"] = 7.0
+    frame.loc[0, "i"] = pd.NA
+    assert list(batch) == HOLES
+
+
+def test_objects_go_into_pandas_only() -> None:
+    batch = collect([([1],), (None,)], Layout(("o",), (OBJECT,)))
+    assert batch.to_pandas()["o"].tolist() == [[1], None]
+    with pytest.raises(TypeError, match="column 'o' holds Python objects"):
+        batch.to_arrow()
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"to_polars\(\) requires polars: pip install 'siddhi\[polars\]'"):
+        collect(ROWS).to_polars()
+
+
+# -- rows with names, and other libraries -----------------------------------------------------------------------------
+
+
+def test_a_row_has_names() -> None:
+    row = collect(ROWS)[0]
+    assert (row.s, row.l, row._fields) == ("IBM", 2**40, ALL.names)
+    assert row._asdict() == dict(zip(ALL.names, ROWS[0]))
+    assert row == ROWS[0]
+    assert hash(row) == hash(ROWS[0])
+    odd = collect([(1, 2, 3)], Layout(("count", "a b", "_x"), (INT, INT, INT)))[0]
+    assert callable(odd.count)
+    assert odd._asdict() == {"count": 1, "a b": 2, "_x": 3}
+
+
+def test_a_pickled_row_keeps_its_names() -> None:
+    row = pickle.loads(pickle.dumps(collect(ROWS)[2]))
+    assert (row, row.s) == (ROWS[2], "Größe")
+    assert copied(row).b is True
+
+
+@pytest.mark.parametrize("rows", [[], ROWS, HOLES], ids=["empty", "rows", "nulls"])
+def test_other_libraries_keep_the_names(rows: list[Any]) -> None:
+    # As a float, -0.1 has other digits in Python, where it is a double, than in a row.
+    batch = collect([tuple(-0.5 if value == -0.1 else value for value in row) for row in rows])
+    expected = batch.to_pydict()
+    assert pa.table(batch).to_pydict() == expected
+    assert pa.RecordBatchReader.from_stream(batch).read_all().to_pydict() == expected
+    assert pl.DataFrame(batch).to_dict(as_series=False) == expected
+    if rows:
+        assert pd.DataFrame(batch).columns.tolist() == list(ALL.names)
+    table = batch.to_numpy()
+    assert [name for name in table.dtype.names if table[name].tolist() != expected[name]] == []
+
+
+def test_duckdb_finds_a_batch_by_the_name_of_its_variable() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    batch = collect(HOLES)
+    found = duckdb.connect().sql("select s, l from batch where l is not null").fetchall()
+    assert len(batch) == len(HOLES)
+    assert found == [(row[0], row[2]) for row in HOLES if row[2] is not None]
+
+
+def test_a_stream_of_arrow_lives_as_long_as_it_is_used() -> None:
+    reader = pa.RecordBatchReader.from_stream(collect(ROWS))
+    gc.collect()
+    table = reader.read_all()
+    del reader
+    gc.collect()
+    assert table.equals(pa.table(collect(ROWS)))
+    capsule = collect(ROWS).__arrow_c_stream__()
+    del capsule
+
+
+def test_objects_have_no_arrow_stream() -> None:
+    with pytest.raises(TypeError, match="column 'o' holds Python objects"):
+        collect([(object(),)], Layout(("o",), (OBJECT,))).__arrow_c_stream__()
+
+
+class TestChosenRowsAndColumns:
+    BATCH = siddhi.query(
+        "from T select * insert into O;", T={"i": [1, None, 3], "s": ["a", "b", None], "x": [0.5, 1.5, 2.5]}
+    )["O"]
+    ROWS: ClassVar[list[tuple[Any, ...]]] = [(1, "a", 0.5), (None, "b", 1.5), (3, None, 2.5)]
+
+    def test_integers_of_numpy_are_numbers_of_rows(self) -> None:
+        assert self.BATCH[np.int64(-1)] == self.ROWS[2]
+
+    @pytest.mark.parametrize("chosen", [[2, 0], np.array([2, 0]), [-1, -3], [np.int64(2), 0]])
+    def test_a_list_of_numbers_chooses_rows_in_its_order(self, chosen: Any) -> None:
+        assert list(self.BATCH[chosen]) == [self.ROWS[2], self.ROWS[0]]
+
+    @pytest.mark.parametrize("chosen", [[True, False, True], np.array([True, False, True])])
+    def test_a_mask_chooses_the_rows_where_it_is_true(self, chosen: Any) -> None:
+        assert list(self.BATCH[chosen]) == [self.ROWS[0], self.ROWS[2]]
+        assert len(self.BATCH[self.BATCH["x"] > 1]) == 2
+
+    @pytest.mark.parametrize("chosen", [["x", "s"], np.array(["x", "s"])])
+    def test_a_list_of_names_chooses_columns(self, chosen: Any) -> None:
+        batch = self.BATCH[chosen]
+        assert (batch.names, batch.types, list(batch)) == (
+            ("x", "s"),
+            ("double", "string"),
+            [(0.5, "a"), (1.5, "b"), (2.5, None)],
+        )
+        assert batch.timestamps.tolist() == self.BATCH.timestamps.tolist()
+
+    @pytest.mark.parametrize(
+        ("chosen", "error", "message"),
+        [
+            ([3], IndexError, "no row 3 in a batch of 3"),
+            ([True], IndexError, "a mask of 1 values for a batch of 3 rows"),
+            (["ss"], KeyError, "no column 'ss' .* did you mean 's'"),
+            (["s", "s"], ValueError, "column 's' is named twice"),
+            (["s", 1], TypeError, "names of columns, numbers of rows or truth values, not 's' in a list"),
+            ([1.5], TypeError, "not 1.5 in a list"),
+        ],
+    )
+    def test_other_lists_are_refused(self, chosen: Any, error: type[Exception], message: str) -> None:
+        with pytest.raises(error, match=message):
+            self.BATCH[chosen]
+
+    def test_nothing_chosen_is_a_batch_without_rows(self) -> None:
+        assert (len(self.BATCH[[]]), self.BATCH[[]].names) == (0, ("i", "s", "x"))
+        assert list(self.BATCH[:0][["s"]]) == []

@@ -300,7 +300,7 @@ def test_nan_is_a_number_in_every_library(column: Any, code: int) -> None:
     assert value != value
 
 
-@pytest.mark.parametrize("null", [pd.NA, np.ma.masked], ids=["NA", "masked"])
+@pytest.mark.parametrize("null", [pd.NA, pd.NaT, np.ma.masked], ids=["NA", "NaT", "masked"])
 @pytest.mark.parametrize("code", range(7))
 def test_na_of_pandas_and_masked_of_numpy_are_null_in_a_list_and_in_a_row(code: int, null: object) -> None:
     assert read([null, None], code) == [None, None]

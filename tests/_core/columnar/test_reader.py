@@ -123,9 +123,7 @@ def test_duplicate_column_names_are_refused() -> None:
         read_columns(frame, Layout(("x",), (INT,)), None)
 
 
-@pytest.mark.parametrize(
-    "data", [None, 5, "x", [1, 2], [(1, 2)], {1, 2}, np.array([1]), pd.Series([1], name="x")], ids=repr
-)
+@pytest.mark.parametrize("data", [None, 5, "x", {1, 2}, np.array([1]), pd.Series([1], name="x")], ids=repr)
 def test_other_objects_are_refused_as_tables(data: Any) -> None:
     with pytest.raises(TypeError, match="a table is needed"):
         read_columns(data, Layout(("x",), (INT,)), None)

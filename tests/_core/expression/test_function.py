@@ -424,7 +424,7 @@ def test_event_timestamp_is_that_of_the_current_event() -> None:
 def test_every_declared_function_has_an_implementation() -> None:
     from siddhi.library.functions import FUNCTIONS as DECLARED
 
-    assert {each.native for each in DECLARED} == set(FUNCTIONS)
+    assert {each.builtin for each in DECLARED} == set(FUNCTIONS)
     assert set(NAMES.values()) == {each.value for each in AttributeType}
 
 

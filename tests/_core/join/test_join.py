@@ -35,7 +35,7 @@ class Side:
         self.pool = EventPool(self.layout)
         self.window = LengthWindow(app, self.pool, length)
         self.window.make_state(0)
-        self.held = NumberedEvents(self.window)
+        self.numbered = NumberedEvents(self.window)
         copier = RecordCopier(self.layout, self.pool, [0, 1])
         self.junction.subscribe(QueryEntry(app, (), copier, self.window, self.junction, ALL))
 
@@ -55,8 +55,8 @@ class Join:
         for side in self.sides:
             if indexed:
                 index = EventIndex((operands[side.slot],), side.slot, False)
-                side.held.add_index(index)
-                searches.append(IndexProbe(side.held, index, (operands[1 - side.slot],), side.slot))
+                side.numbered.add_index(index)
+                searches.append(IndexProbe(side.numbered, index, (operands[1 - side.slot],), side.slot))
             else:
                 searches.append(WindowScan(side.window, side.slot, make_comparison("==", *operands)))
         columns = tuple(side.variable(position) for side in self.sides for position in (0, 1))
@@ -67,7 +67,7 @@ class Join:
         target.subscribe(StreamCallback(app, target.pool, layout, "O", note))
         selection = Projection(app, target.pool, columns, None, QueryOutput(app, target.pool, layout, target))
         for side in self.sides:
-            step = JoinStep(app, side.slot, searches[1 - side.slot], side.held, outer, False, None)
+            step = JoinStep(app, side.slot, searches[1 - side.slot], side.numbered, outer, False, None)
             step.next = selection
             side.window.next = step
 
@@ -88,8 +88,8 @@ def test_expired_events_are_removed_from_the_index() -> None:
     for number in range(100):
         join.send(0, (f"k{number % 7}", number), (None, number))
     left = join.sides[0]
-    assert len(left.held) == 2
-    assert len(left.held.indexes[0]) == 1
+    assert len(left.numbered) == 2
+    assert len(left.numbered.indexes[0]) == 1
     assert left.pool.alive == 2
 
 
@@ -98,7 +98,7 @@ def test_null_keys_are_stored_and_never_match() -> None:
     join.send(0, (None, 1))
     join.send(1, (None, 2))
     assert join.rows == [(None, 1, None, None), (None, None, None, 2)]
-    assert len(join.sides[0].held) == 1
+    assert len(join.sides[0].numbered) == 1
 
 
 def test_an_empty_window_has_no_matches() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,3 +209,64 @@ def test_small_and_current_timestamps_are_not_warned_about(times: list[int]) -> 
     finally:
         logging.getLogger("siddhi").removeHandler(handler)
     assert records == []
+
+
+AT = datetime(2026, 1, 1, 1, 0, 0, 1999, tzinfo=timezone(timedelta(hours=1)))
+AT_MS = 1_767_225_600_001
+DATE_TIMES = {
+    "datetime": AT,
+    "pandas": pd.Timestamp(AT),
+    "seconds": np.datetime64("2026-01-01T00:00:00.001999"),
+    "nanoseconds": np.datetime64(1_767_225_600_001_999_999, "ns"),
+}
+
+
+@pytest.mark.parametrize("time", DATE_TIMES.values(), ids=DATE_TIMES)
+@pytest.mark.parametrize("form", FORMS)
+def test_date_times_are_rounded_down_to_ms(form: str, time: Any) -> None:
+    with running(PLAYBACK) as runtime:
+        events = collect_events(runtime, "S")
+        if form == "column":
+            runtime.input_handler("S").send_batch([{"t": 1, "v": 1, "at": time}], "at")
+        else:
+            FORMS[form](runtime, time)
+        assert events[-1][-1].timestamp == AT_MS
+
+
+@pytest.mark.parametrize("time", DATE_TIMES.values(), ids=DATE_TIMES)
+def test_the_clock_is_set_to_a_date_time(time: Any) -> None:
+    with running(PLAYBACK) as runtime:
+        runtime.advance_clock(time)
+        assert runtime.now == AT_MS
+
+
+@given(st.datetimes(timezones=st.timezones()))
+def test_date_times_of_all_zones_are_their_instants(time: datetime) -> None:
+    expected = (time - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
+    assert Event(time, ()).timestamp == expected
+
+
+BEFORE_1970 = datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=timezone.utc)
+
+
+def test_date_times_before_1970_are_rounded_down() -> None:
+    assert Event(BEFORE_1970, ()).timestamp == -1
+    assert Event(np.datetime64("1969-12-31T23:59:59.999999"), ()).timestamp == -1
+
+
+@pytest.mark.parametrize("form", ["row", "event", "events", "array"])
+@pytest.mark.parametrize(
+    ("time", "message"),
+    [
+        (datetime(2026, 1, 1), r"needs a time zone.*replace\(tzinfo=timezone\.utc\)"),  # noqa: DTZ001
+        (pd.NaT, "NaT|is null"),
+        (np.datetime64("NaT"), "NaT|is null"),
+    ],
+    ids=["naive", "pandas.NaT", "numpy.NaT"],
+)
+def test_date_times_that_are_no_instant_are_refused(form: str, time: Any, message: str) -> None:
+    with running(PLAYBACK) as runtime:
+        events = collect_events(runtime, "S")
+        with pytest.raises(EventError, match=message):
+            FORMS[form](runtime, time)
+        assert events == []

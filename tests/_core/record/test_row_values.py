@@ -8,6 +8,7 @@ from collections import ChainMap, OrderedDict, UserDict, deque
 from types import MappingProxyType
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -49,6 +50,19 @@ def sqlite_row():
         connection.close()
 
 
+@dataclasses.dataclass
+class Record:
+    volume: int
+    price: float
+    symbol: str
+
+
+class Struct(msgspec.Struct):
+    volume: int
+    symbol: str
+    price: float
+
+
 NAMED = {
     "dict": {"volume": 100, "price": 75.5, "symbol": "IBM"},
     "OrderedDict": OrderedDict(volume=100, symbol="IBM", price=75.5),
@@ -56,6 +70,8 @@ NAMED = {
     "ChainMap": ChainMap({"price": 75.5}, {"volume": 100, "symbol": "IBM"}),
     "UserDict": UserDict(volume=100, symbol="IBM", price=75.5),
     "namedtuple": Trade(100, "IBM", 75.5),
+    "dataclass": Record(100, 75.5, "IBM"),
+    "msgspec.Struct": Struct(100, "IBM", 75.5),
     "Series": pd.Series({"volume": 100, "symbol": "IBM", "price": 75.5}),
     "row of a frame": pd.DataFrame({"volume": [100], "symbol": ["IBM"], "price": [75.5]}).iloc[0],
     "itertuples": next(
@@ -93,13 +109,6 @@ def test_a_row_without_names_is_read_by_position(row):
         assert rows == [ROW]
 
 
-@dataclasses.dataclass
-class Record:
-    symbol: str
-    price: float
-    volume: int
-
-
 REFUSED = {
     "set": ({"IBM", 75.5, 100}, "a set has no order"),
     "frozenset": (frozenset(ROW), "a frozenset has no order"),
@@ -108,7 +117,6 @@ REFUSED = {
     "bytes": (b"abc", "a row is a tuple or list of values"),
     "bytearray": (bytearray(b"abc"), "a row is a tuple or list of values"),
     "number": (7, "a row is a tuple or list of values, not 7"),
-    "dataclass": (Record(*ROW), "dataclasses.asdict(row) is a mapping"),
     "other names": (Point(*ROW), "the row lacks symbol, price, volume and has x, y, z"),
     "index": (
         next(pd.DataFrame([ROW], columns=NAMES).itertuples()),

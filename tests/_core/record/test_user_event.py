@@ -140,3 +140,53 @@ def test_an_invalid_pickle_is_refused():
     for names, types in ((["a"], [7]), (["a"], [-1]), (["a", "b"], [0])):
         with pytest.raises(ValueError, match="type code for each name"):
             Layout(names, types)
+
+
+TRADE = "define stream T (symbol string, data double, count long);"
+
+
+@pytest.fixture(scope="module")
+def trade():
+    with SiddhiManager().create_siddhi_app_runtime(TRADE) as runtime:
+        events = collect_events(runtime, "T")
+        runtime.input_handler("T").send(("IBM", 1.5, 3), timestamp=7)
+        yield events[0][0]
+
+
+@pytest.mark.parametrize("way", [lambda event: event, *WAYS.values()], ids=["event", *WAYS])
+def test_attributes_of_the_stream_are_attributes_of_the_event(trade, way):
+    event = way(trade)
+    assert (event.symbol, event.count) == ("IBM", 3)
+    assert event.data == ("IBM", 1.5, 3)  # what an event has itself is not hidden
+    assert {"symbol", "count", "timestamp", "to_dict"} <= set(dir(event))
+
+
+def test_other_attributes_are_refused_with_those_that_are_there(trade):
+    with pytest.raises(AttributeError, match="an event of symbol, data, count has no attribute 'symbl'") as caught:
+        trade.symbl  # noqa: B018 - raises
+    assert (caught.value.name, caught.value.obj) == ("symbl", trade)
+    with pytest.raises(AttributeError, match="no attribute names, and no attribute 'symbol'"):
+        Event(1, ("IBM",)).symbol  # noqa: B018 - raises
+    with pytest.raises(AttributeError):
+        trade.symbol = "x"
+
+
+def test_events_match_by_name_position_and_order(trade):
+    match trade:
+        case Event(symbol="SUN"):
+            raise AssertionError
+        case Event(symbol="IBM", count=count):
+            assert count == 3
+    match trade:
+        case Event(7, (symbol, _, _), is_expired=False):
+            assert symbol == "IBM"
+    match trade:
+        case [symbol, *rest]:
+            assert (symbol, rest) == ("IBM", [1.5, 3])
+
+
+def test_rows_of_batches_match_by_position():
+    builder = BatchBuilder(Layout(("symbol", "price"), (TypeCode.STRING, TypeCode.DOUBLE)))
+    builder.append_row(1, ("IBM", 1.5))
+    row = builder.take_batch()[0]
+    assert type(row).__match_args__ == ("symbol", "price")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import _thread
+import asyncio
+import concurrent.futures
 import functools
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -220,9 +222,57 @@ def ask_by_way_of_a_joined_thread(send: Callable[[], None]) -> None:
     join(lambda: ask_a_pool(send))
 
 
+def run_on_a_loop(coroutine: Callable[[], Coroutine[object, object, None]], *, begins: bool = True) -> None:
+    """Wait for a coroutine on the event loop of another thread; not ``begins``: the loop is kept from beginning with it."""
+    loop, ready, submitted = asyncio.new_event_loop(), threading.Event(), threading.Event()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    futures: list[concurrent.futures.Future[None]] = []
+
+    async def wait() -> None:
+        ready.set()
+        assert submitted.wait(30)  # blocks the loop
+        await coroutine()
+
+    async def nothing() -> None: ...
+
+    futures.append(asyncio.run_coroutine_threadsafe(wait(), loop))
+    assert ready.wait(30)
+    if not begins:
+        futures.append(asyncio.run_coroutine_threadsafe(nothing(), loop))
+    submitted.set()
+    futures[-1].result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def ask_a_loop(send: Callable[[], None]) -> None:
+    async def sends() -> None:
+        send()
+
+    run_on_a_loop(sends)
+
+
+def ask_a_loop_that_is_kept_from_beginning(send: Callable[[], None]) -> None:
+    async def sends() -> None:
+        send()
+
+    run_on_a_loop(sends, begins=False)
+
+
 @pytest.mark.parametrize(
     "wait",
-    [join, join_by_way_of_another, leave_a_pool, ask_a_pool, map_in_a_pool, ask_by_way_of_a_joined_thread],
+    [
+        join,
+        join_by_way_of_another,
+        leave_a_pool,
+        ask_a_pool,
+        map_in_a_pool,
+        ask_by_way_of_a_joined_thread,
+        ask_a_loop,
+        ask_a_loop_that_is_kept_from_beginning,
+    ],
 )
 def test_a_wait_for_a_callback_is_reported_as_a_deadlock(wait: Callable[..., object]) -> None:
     errors, arrived = waiting_callback(wait)
@@ -230,6 +280,84 @@ def test_a_wait_for_a_callback_is_reported_as_a_deadlock(wait: Callable[..., obj
     assert "waits for this thread to end" in str(error)
     assert "docs/threads.md" in str(error)
     assert arrived == [(3,)]
+
+
+@pytest.mark.parametrize("in_a_task", [False, True])
+def test_a_coroutine_that_a_callback_waits_for_gets_an_error(in_a_task: bool) -> None:
+    errors: list[DeadlockError] = []
+    with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
+        arrived: list[object] = []
+        handler = runtime.input_handler("T")
+
+        async def send() -> None:
+            sending = handler.send_async((2,))
+            try:
+                await (asyncio.gather(asyncio.create_task(sending), asyncio.sleep(0)) if in_a_task else sending)
+            except DeadlockError as error:
+                errors.append(error)
+
+        runtime.add_callback("S", lambda _: run_on_a_loop(send))
+        runtime.add_callback("T", arrived.extend)
+        runtime.input_handler("S").send((1,))
+    (error,) = errors
+    assert "a callback or function is running that waits for the result of the coroutine" in str(error)
+    assert arrived == []
+
+
+def test_a_callback_that_waits_for_its_own_loop_is_an_error_of_others() -> None:
+    """Nothing can end that wait; senders of other threads hear of it."""
+    errors: list[DeadlockError] = []
+    with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
+        futures: list[concurrent.futures.Future[None]] = []
+
+        def send() -> None:
+            try:
+                runtime.input_handler("T").send((2,))
+            except DeadlockError as error:
+                errors.append(error)
+            futures[0].cancel()
+
+        def ask(_: object) -> None:
+            loop = asyncio.get_running_loop()
+            futures.append(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop))
+            threads.append(threading.Thread(target=send, daemon=True))
+            threads[0].start()
+            with pytest.raises(concurrent.futures.CancelledError):
+                futures[0].result()
+
+        async def main() -> None:
+            runtime.input_handler("S").send((1,))
+
+        threads: list[threading.Thread] = []
+        runtime.add_callback("S", ask)
+        asyncio.run(main())
+        threads[0].join(30)
+    assert "waits for what can never happen" in str(errors[0])
+
+
+def test_a_sender_for_whom_its_reader_waits_is_refused() -> None:
+    with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
+        errors: list[DeadlockError] = []
+
+        def send() -> None:
+            for value in range(10):
+                try:
+                    runtime.input_handler("S").send((value,))
+                except DeadlockError as error:
+                    errors.append(error)
+                    return
+
+        async def main() -> int:
+            stream = runtime.stream("S", buffer=2)
+            runtime.input_handler("S").send((1,))
+            await anext(stream)
+            thread = threading.Thread(target=send, daemon=True)
+            thread.start()
+            thread.join()  # blocks the loop, which runs the reader
+            return stream.buffered
+
+        assert asyncio.run(main()) == 2
+    assert "its reader waits for thread" in str(errors[0]).replace("the thread that runs its reader", "its reader")
 
 
 def test_a_wait_that_ends_is_not_a_deadlock() -> None:
@@ -254,7 +382,20 @@ def test_a_wait_that_ends_is_not_a_deadlock() -> None:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(threading.Event().wait, 0.2).result()
 
-    for wait in (join_for_a_while, join_another, ask_for_another_result):
+    def ask_another_loop(send: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=send, daemon=True))
+        threads[-1].start()
+        run_on_a_loop(lambda: asyncio.sleep(0.2))
+
+    def ask_a_loop_for_a_while(send: Callable[[], None]) -> None:
+        async def sends() -> None:
+            send()
+
+        threads.append(threading.Thread(target=lambda: asyncio.run(sends()), daemon=True))
+        threads[-1].start()
+        threads[-1].join(0.2)
+
+    for wait in (join_for_a_while, join_another, ask_for_another_result, ask_another_loop, ask_a_loop_for_a_while):
         threads.clear()
         errors, arrived = waiting_callback(wait, threads)
         assert (errors, arrived) == ([], [(2,), (3,)])

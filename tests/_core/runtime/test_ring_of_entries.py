@@ -11,7 +11,7 @@ from tests.kit.running import collect, running
 @pytest.mark.parametrize("stride", [1, 2, 34])
 def test_a_new_ring_buffer_is_empty(stride: int) -> None:
     rings = CompactRings(stride)
-    assert (rings.stride, rings.held) == (stride, 0)
+    assert (rings.stride, rings.size) == (stride, 0)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 8, 9, 1000])

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from siddhi._core.record.event import EventType, Layout, TypeCode
-from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter, pack, seal, unpack, unseal
+from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter, decode, encode, seal, unseal
 from tests.kit.snapshots import damage_may_be_found
 
 TEXT = st.text(st.characters())  # lone surrogates included: json can bring them in
@@ -166,14 +166,14 @@ def as_typed(layout: Layout, rows: list[EventRow]) -> list[EventRow]:
 @given(events())
 def test_events_are_restored_unchanged(case: tuple[Layout, list[EventRow]]) -> None:
     layout, rows = case
-    assert same(as_typed(layout, unpack(layout, pack(layout, rows))), as_typed(layout, rows))
+    assert same(as_typed(layout, decode(layout, encode(layout, rows))), as_typed(layout, rows))
 
 
 @pytest.mark.parametrize("width", [63, 64, 65, 130])
 def test_nulls_of_wide_events(width: int) -> None:
     layout = Layout([f"a{i}" for i in range(width)], [TypeCode.INT] * width)
     rows = [(0, k, tuple(None if (i + k) % 3 == 0 else i * k for i in range(width))) for k in range(10)]
-    assert unpack(layout, pack(layout, rows)) == rows
+    assert decode(layout, encode(layout, rows)) == rows
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 255, 256, 257, 1000, 5000])
@@ -181,8 +181,8 @@ def test_repeated_strings_are_written_once_and_shared(distinct: int) -> None:
     layout = Layout(["s"], [TypeCode.STRING])
     names = [f"symbol {i} ü" for i in range(distinct)]
     rows = [(0, 0, (names[i % distinct] if i % 7 else None,)) for i in range(5000)]
-    data = pack(layout, rows)
-    back = unpack(layout, data)
+    data = encode(layout, rows)
+    back = decode(layout, data)
     assert back == rows
     if distinct <= 2500:
         assert len(data) < 5000 * 8 + 5000 * 2 + 5000 // 8 + distinct * 20 + 100
@@ -193,7 +193,7 @@ def test_repeated_strings_are_written_once_and_shared(distinct: int) -> None:
 def test_strings_of_every_length(length: int) -> None:
     layout = Layout(["s"], [TypeCode.STRING])
     rows = [(0, 0, ("x" * length,)), (0, 0, ("",)), (0, 0, ("é" * (length // 2),))]
-    assert unpack(layout, pack(layout, rows)) == rows
+    assert decode(layout, encode(layout, rows)) == rows
 
 
 def test_events_take_little_more_space_than_their_data() -> None:
@@ -203,22 +203,22 @@ def test_events_take_little_more_space_than_their_data() -> None:
     names = [f"S{i}" for i in range(100)]
     rows = [(0, i, (names[i % 100], i / 7, i, i % 2 == 0)) for i in range(10_000)]
     data = 10_000 * (8 + 1 + 8 + 4 + 1 / 8)  # timestamp, index of one of a hundred symbols, price, volume, bool
-    assert data <= len(pack(layout, rows)) < 1.02 * data
+    assert data <= len(encode(layout, rows)) < 1.02 * data
 
 
 def test_the_same_events_give_the_same_bytes() -> None:
     layout = Layout(["a", "b"], [TypeCode.STRING, TypeCode.LONG])
     rows = [(0, 1, ("x", None)), (1, 2, (None, 7))]
-    assert pack(layout, rows) == pack(layout, rows)
+    assert encode(layout, rows) == encode(layout, rows)
 
 
 @pytest.mark.parametrize(
     "other", [Layout(["a"], [TypeCode.LONG]), Layout(["a", "b"], [TypeCode.INT] * 2), Layout([], [])]
 )
 def test_events_of_another_layout_are_refused(other: Layout) -> None:
-    data = pack(Layout(["a"], [TypeCode.INT]), [(0, 0, (1,))])
+    data = encode(Layout(["a"], [TypeCode.INT]), [(0, 0, (1,))])
     with pytest.raises(ValueError, match=r"another (number of attributes|type of attribute 'a')"):
-        unpack(other, data)
+        decode(other, data)
 
 
 @given(events(), st.data())
@@ -226,12 +226,12 @@ def test_changed_bytes_of_events_are_read_or_refused_and_nothing_leaks(
     case: tuple[Layout, list[EventRow]], data: st.DataObject
 ) -> None:
     layout, rows = case
-    content = bytearray(pack(layout, rows))
+    content = bytearray(encode(layout, rows))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(content)) | st.just(len(content)))
     with damage_may_be_found():
-        unpack(layout, bytes(content[:cut]))  # it checks that its pool ends empty
+        decode(layout, bytes(content[:cut]))  # it checks that its pool ends empty
 
 
 def test_a_section_is_read_by_its_own_reader() -> None:

@@ -209,3 +209,49 @@ def test_rows_without_a_time_do_not_move_the_playback_clock():
         runtime.input_handler("S").send_batch({"v": np.array([3, 4], np.int32)})
         assert runtime.now == 1_000
         assert [row[0] for row in rows] == [1, 2, 3, 4]
+
+
+def test_a_table_is_read_once_and_sent_in_parts():
+    with running("@app:playback define stream S (a int, name string);") as runtime:
+        rows = collect(runtime, "S")
+        table = pa.table({"a": range(600), "name": [str(n) for n in range(600)], "at": range(600)})
+        batch = runtime.input_handler("S").read_batch(table, timestamp="at")
+        assert (len(batch), batch.times.tolist()) == (600, list(range(600)))
+        batch.send(500, 600)
+        batch.send(0, 300)
+        batch.send(5, 5)
+        assert rows == [(n, str(n)) for n in [*range(500, 600), *range(300)]]
+        for start, stop in [(-1, 5), (5, 4), (0, 601)]:
+            with pytest.raises(IndexError, match=f"no rows {start} to {stop} in a table of 600 rows"):
+                batch.send(start, stop)
+
+
+def test_a_table_that_does_not_fit_is_refused_when_it_is_read():
+    with running("define stream S (a int);") as runtime:
+        handler = runtime.input_handler("S")
+        with pytest.raises(EventError, match="stream 'S': no column 'a'"):
+            handler.read_batch({"b": [1]})
+        assert handler.read_batch({"a": [1]}).times is None
+
+
+@pytest.mark.parametrize("kind", ["lazy", "reader", "scanner", "duckdb"])
+def test_lazy_tables_are_sent_in_parts(kind):
+    polars, dataset = pytest.importorskip("polars"), pytest.importorskip("pyarrow.dataset")
+    table = pa.table({"a": range(100_000), "at": range(100_000), "unused": range(100_000)})
+    given = {
+        "lazy": lambda: polars.DataFrame(table).lazy(),
+        "reader": lambda: table.to_reader(max_chunksize=1000),
+        "scanner": lambda: dataset.dataset(table).scanner(batch_size=1000),
+        "duckdb": lambda: pytest.importorskip("duckdb").connect().from_arrow(table),
+    }[kind]()
+    with running("@app:playback define stream S (a int);") as runtime:
+        sizes = []
+        runtime.add_batch_callback("S", lambda batch: sizes.append(len(batch)))
+        runtime.input_handler("S").send_batch(given, timestamp="at")
+        assert (sum(sizes), len(sizes) > 1, runtime.now) == (100_000, True, 99_999)
+
+
+def test_the_times_of_a_lazy_table_are_in_a_column_of_it():
+    polars = pytest.importorskip("polars")
+    with running("@app:playback define stream S (a int);") as runtime, pytest.raises(EventError, match="column's name"):
+        runtime.input_handler("S").send_batch(polars.LazyFrame({"a": [1]}), timestamp=[5])

@@ -148,7 +148,9 @@ def test_a_failing_query_skips_later_receivers_only() -> None:
 
 
 def test_only_values_with_one_representation_are_looked_up() -> None:
-    with pytest.raises(TypeError, match="events cannot be routed"):
-        Dispatch(Layout(("d",), (TypeCode.DOUBLE,)), 0, [1.0])
+    with pytest.raises(TypeError, match="events cannot be looked up"):
+        Dispatch(Layout(("d",), (TypeCode.DOUBLE,)), [((0, 1.0, -1, False, 0, 0),)])
     with pytest.raises(TypeError, match="must be a string, not 1"):
-        Dispatch(Layout(("a",), (TypeCode.STRING,)), 0, [1])
+        Dispatch(Layout(("a",), (TypeCode.STRING,)), [((0, 1, -1, False, 0, 0),)])
+    with pytest.raises(TypeError, match="an interval needs"):
+        Dispatch(Layout(("a",), (TypeCode.STRING,)), [((-1, None, 0, False, 0, 0),)])

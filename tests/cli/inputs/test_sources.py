@@ -103,7 +103,7 @@ def test_quotes_carriage_returns_and_a_byte_order_mark(file: Any) -> None:
         ("b,1,1,yes", "line 3, column 'flag': 'yes' is not a bool (true or false)"),
         ("b,1,1", "line 3: 3 values where the header has 4 columns"),
         ("b,1,1,true,5", "line 3: 5 values where the header has 4 columns"),
-        ('"b,1,1,true', "line 3: a quote is never closed"),
+        ('"b,1,1,true', "line 3: unterminated quote"),
         (f"b,{'9' * 100},1,true", f"line 3, column 'n': '{'9' * 57}...' is not an int (-2147483648 to 2147483647)"),
     ],
 )

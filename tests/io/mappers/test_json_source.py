@@ -67,6 +67,35 @@ def test_a_payload_that_cannot_be_mapped_is_stored_with_its_cause(payload: Any, 
     assert stored == payload
 
 
+@pytest.mark.parametrize("has_decoder", [True, False])
+@pytest.mark.parametrize(
+    ("payload", "row"),
+    [
+        ('{"s": "a", "i": 1, "d": 2}', ("a", 1, 2.0)),
+        ('{"event": {"s": 1, "i": "2", "d": "3"}, "x": 4}', ("1", 2, 3.0)),
+        ('{"x": 0, "d": 1.5, "s": null, "i": null}', (None, None, 1.5)),
+    ],
+)
+def test_a_lenient_mapper_reads_one_object_as_an_element_of_a_list(
+    payload: str, row: object, has_decoder: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_decoder:
+        monkeypatch.setattr(json_decoder, "_msgspec", lambda: None)
+    found = read(
+        "@map(type = 'json', lenient = 'true')", THREE, [payload, '{"s": "a", "i": 1.5, "d": 1}', '{"s": "a"}']
+    )
+    assert found.rows == [row]
+    assert [why for why, _ in found.failed] == [
+        "MappingFailedError: attribute 'i': 1.5 is not an int",
+        "MappingFailedError: the event has no 'i'",
+    ]
+
+
+def test_an_integer_for_a_double_says_what_to_do() -> None:
+    ((why, _),) = read(DEFAULT, THREE, ['{"s": "a", "i": 1, "d": 7}']).failed
+    assert "attribute 'd': 7 is not a double: write 7.0, or set lenient = 'true'" in why
+
+
 def test_bad_elements_of_a_list_are_stored_one_by_one() -> None:
     payload = '[{"s": "a", "i": 1, "d": 1}, {"s": "b", "i": "x", "d": 1}, 5, {"s": "c", "i": 3, "d": null}]'
     found = read(DEFAULT, THREE, [payload])

@@ -285,6 +285,6 @@ def test_the_split_of_the_default_layout_gives_what_the_parser_gives(payload: st
 
 def test_without_lxml_the_app_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
-    with pytest.raises(SiddhiAppCreationError, match="needs the package lxml") as refused:
+    with pytest.raises(SiddhiAppCreationError, match="requires the package 'lxml'") as refused:
         read(DEFAULT, TWO, [])
     assert refused.value.hint == "pip install 'siddhi[xml]'"

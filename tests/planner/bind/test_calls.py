@@ -40,7 +40,7 @@ REFUSED = [
     ("ifThenElse(b, 1, 'x')", "E305"), ("ifThenElse(b, 1)", "E303"), ("maximum(i, l)", "E303"), ("maximum(s)", "E303"),
     ("UUID(1)", "E303"), ("eventTimestamp(S)", "E203"), ("eventTimestamp(o)", "E303"), ("createSet(o)", "E303"),
     ("sizeOfSet(i)", "E303"), ("sum()", "E303"), ("sum(s)", "E303"), ("sum(i, i)", "E303"), ("count(i, l)", "E303"),
-    ("count(*)", "E303"), ("and(i)", "E303"), ("unionSet(i)", "E303"), ("nothing()", "E301"), ("str:concat(s)", "E301"),
+    ("count(*)", "E303"), ("and(i)", "E303"), ("unionSet(i)", "E303"), ("nothing()", "E301"), ("nothing:concat(s)", "E301"),
     ("Sum(i)", "E301"),
 ]  # fmt: skip
 

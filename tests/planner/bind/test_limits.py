@@ -7,7 +7,7 @@ import pytest
 from siddhi.errors import SiddhiAppError
 from siddhi.planner.app import plan
 from siddhi.planner.explain.app import explain
-from siddhi.planner.plan.limits import KeyLimitPlan, OnFull, RowLimitPlan
+from siddhi.planner.plan.limits import Expiry, KeyLimitPlan, OnFull, RowLimitPlan
 from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.query_compiler import parse
 from siddhi.sandbox import SandboxPolicy
@@ -54,14 +54,76 @@ def test_a_query_that_limits_values_takes_the_key_limit_of_the_app() -> None:
     assert "at most 2 distinct values per group, then" in shown
 
 
+WINDOW = "define window W (k string, v int) {}; from S insert into W;"
+
+
 def test_app_limits_skip_elements_that_cannot_be_limited() -> None:
-    app = f"""@app:limits(keys = '5') {STREAM}define window W (k string, v int) length(3); from S insert into W;
+    app = f"""@app:limits(keys = '5') {STREAM}{WINDOW.format("length(3) output expired events")}
     from W select k, sum(v) as total group by k insert into Out;"""
     assert limit_of(app) is None
 
 
+@pytest.mark.parametrize(
+    ("window", "expiry"),
+    [
+        ("length(3)", Expiry.IN_ORDER),
+        ("timeBatch(1 sec)", Expiry.IN_ORDER),
+        ("sort(3, v)", Expiry.BY_KEY),
+        ("length(3) output current events", Expiry.NEVER),
+    ],
+)
+def test_readers_of_named_windows_are_limited(window: str, expiry: Expiry) -> None:
+    app = f"""@app:limits(keys = '5') {STREAM}{WINDOW.format(window)}
+    from W[v > 0] select k, sum(v) as total group by k insert into Out;"""
+    limit = limit_of(app)
+    assert limit is not None
+    assert (limit.keys, limit.expiry) == (5, expiry)
+
+
+@pytest.mark.parametrize(
+    ("query", "limited"),
+    [
+        ("from S#window.length(3) as a join S#window.time(1 sec) as b on a.k == b.k", True),
+        ("from S#window.length(3) as a left outer join S#window.time(1 sec) as b on a.k == b.k", False),
+        ("from S#window.length(3) as a unidirectional join S#window.time(1 sec) as b on a.k == b.k", False),
+        ("from S#window.lengthBatch(3) as a join S#window.time(1 sec) as b on a.k == b.k", False),
+        ("from S#window.length(3) as a join W as b on a.k == b.k", False),
+        ("from S#window.length(3) as a join T as b on a.k == b.k", False),
+        ("from S#window.length(3) as a join S#window.time(1 sec) as b on a.v > currentTimeMillis()", False),
+    ],
+)
+def test_rows_that_may_leave_otherwise_than_they_came_are_not_limited(query: str, limited: bool) -> None:
+    app = f"""{STREAM}define table T (k string, v int); {WINDOW.format("length(3)")}
+    @limit(keys = '5') {query} select a.k as k, count() as n group by a.k insert into Out;"""
+    if limited:
+        limit = limit_of(app)
+        assert limit is not None
+        assert limit.expiry is Expiry.BY_KEY
+        return
+    with pytest.raises(SiddhiAppError, match="rejected rows can't be recognized") as caught:
+        plan(parse(app))
+    assert caught.value.code == "E328"
+
+
+@pytest.mark.parametrize("handler", ["#log('x')", "[v in T]", "[v > currentTimeMillis()]"])
+def test_readers_that_may_filter_a_row_otherwise_later_are_not_limited(handler: str) -> None:
+    condition = handler.replace("v in T", "(T.v == v) in T")
+    app = f"""{STREAM}define table T (k string, v int); {WINDOW.format("length(3)")}
+    @limit(keys = '5') from W{condition} select k, count() as n group by k insert into Out;"""
+    with pytest.raises(SiddhiAppError, match="rejected rows can't be recognized"):
+        plan(parse(app))
+
+
+def test_a_policy_refuses_joins_whose_groups_may_not_end_with_their_rows() -> None:
+    app = f"""{STREAM}define table T (k string, v int);
+    from S#window.length(3) as a join T on a.k == T.k select a.k as k, count() as n group by a.k insert into Out;"""
+    with pytest.raises(SiddhiAppError, match=r"remove the limit with SandboxPolicy\(max_keys=None\)"):
+        plan(parse(app), policy=SandboxPolicy())
+    assert plan(parse(app), policy=SandboxPolicy(max_keys=None)).executions
+
+
 def test_an_unsupported_limit_of_a_policy_is_refused_with_a_hint() -> None:
-    app = f"""{STREAM}define window W (k string, v int) length(3); from S insert into W;
+    app = f"""{STREAM}{WINDOW.format("length(3) output expired events")}
     from W select k, maxForever(v) as top group by k insert into Out;"""
     with pytest.raises(SiddhiAppError, match=r"remove the limit with SandboxPolicy\(max_keys=None\)"):
         plan(parse(app), policy=SandboxPolicy())
@@ -142,7 +204,7 @@ def test_the_ttl_of_an_app_excludes_groups_that_end_with_their_window() -> None:
         (
             "@limit(keys = '1')",
             (
-                "from S#window.length(3) as a join S#window.length(3) as b on a.k == b.k select a.k as k, count() as n "
+                "from S#window.length(3) as a full outer join S#window.length(3) as b on a.k == b.k select a.k as k, count() as n "
                 "group by a.k insert into Out;"
             ),
             "E328",
@@ -163,11 +225,12 @@ def test_an_invalid_limit_is_refused_with_its_location(
 
 def test_a_key_limit_of_the_app_is_refused_for_unsupported_windows() -> None:
     with pytest.raises(
-        SiddhiAppError, match="the limit of @app:limits is not supported for query 'q': its window returns"
+        SiddhiAppError, match="the limit of @app:limits on keys is not supported for query 'q': expired rows return"
     ):
         plan(
             parse(
-                "@app:limits(keys = '5') define stream S (k string, v int); define window W (k string, v int) length(3); "
+                "@app:limits(keys = '5') define stream S (k string, v int); "
+                "define window W (k string, v int) length(3) output expired events; "
                 "from S insert into W; @info(name = 'q') from W select k, maxForever(v) as n group by k insert into Out;"
             )
         )
@@ -263,7 +326,10 @@ def test_a_policy_does_not_limit_groups_that_end_with_their_window() -> None:
         ("@limit(rows = '9') define table T (k string);", "E341"),
         ("@limit(keys = '8') partition with (k of S) begin from S select k insert into In; end;", "E341"),
         (
-            "define window W (k string, v int) length(3); from W select k, maxForever(v) as n group by k insert into Out;",
+            (
+                "define window W (k string, v int) length(3) output expired events; "
+                "from W select k, maxForever(v) as n group by k insert into Out;"
+            ),
             "E328",
         ),
     ],

@@ -84,7 +84,6 @@ def refusal(text: str, policy: SandboxPolicy, registry: Registry | None = None) 
 
 WAYS = {
     "environment": ("from S select '${HOME}' as h insert into O;", {"environment": {"HOME"}}),
-    "environment in a comment": ("-- ${HOME}\n", {"environment": {"HOME"}}),
     "script": ("define function f[python] return int { return 1 };", {"scripts": {"python"}}),
     "script in capitals": ("define function f[PYTHON] return int { return 1 };", {"scripts": {"python"}}),
     "script of the host": ("define function f[lua] return int { x };", {"scripts": {"lua"}}),
@@ -139,6 +138,18 @@ WAYS = {
     "file of a sink": (
         "@sink(type='disk', path='/data/out.csv') define stream I (a int);",
         {"sinks": {"disk": ()}, "folders": ("/data",)},
+    ),
+    "class of a built-in mapper": (
+        "@source(type='inMemory', topic='t', @map(type='protobuf', class='os:path')) define stream I (a int);",
+        {"sources": {"inMemory": ("t",)}, "mappers": {"protobuf": ("os:",)}},
+    ),
+    "registry of a built-in mapper": (
+        "@sink(type='inMemory', topic='t', @map(type='avro', schema.registry='http://h/')) define stream I (a int);",
+        {"sinks": {"inMemory": ("t",)}, "mappers": {"avro": ("http://h/",)}},
+    ),
+    "file of a built-in mapper": (
+        "@sink(type='inMemory', topic='t', @map(type='avro', schema.file='/data/a.avsc')) define stream I (a int);",
+        {"sinks": {"inMemory": ("t",)}, "folders": ("/data",)},
     ),
     "file of a mapper": (
         "@sink(type='inMemory', topic='t', @map(type='form', path='/data/x.xsd')) define stream I (a int);",
@@ -213,9 +224,26 @@ def test_each_resource_is_refused_until_the_policy_allows_it(way: str, registry:
             + INPUT,
             {"sinks": {"mail": ("h:1",)}},
         ),
+        # A proxy is a location; so is the identifier of a source whose requests others answer.
+        (
+            "@sink(type='http', publisher.url='http://h/', proxy.host='evil', @map(type='json')) " + INPUT,
+            {"sinks": {"http": ("http://h/",)}},
+        ),
+        (
+            "@sink(type='http-service-response', source.id='other', message.id='{{a}}', @map(type='json')) " + INPUT,
+            {"sinks": {"http-service-response": ("mine-",)}},
+        ),
+        # A topic or a file does not say which server: the default one is not allowed.
+        ("@sink(type='redis-stream', stream='t') " + INPUT, {"sinks": {"redis-stream": ("redis://h", "t")}}),
+        ("@source(type='tcp', context='t') " + INPUT, {"sources": {"tcp": ("127.0.0.1", "t")}}),
         # Options that the extension does not declare may say where.
         ("@sink(type='mail', host='h:1', proxy='evil:2') define stream I (a int);", {"sinks": {"mail": ("h:1",)}}),
         ("@sink(type='silent', url='evil:2') define stream I (a int);", {"sinks": {"silent": ("h:1",)}}),
+        # A class outside of the allowed modules.
+        (
+            "@source(type='inMemory', topic='t', @map(type='protobuf', class='os:path')) define stream I (a int);",
+            {"sources": {"inMemory": ("t",)}, "mappers": {"protobuf": ("trades_pb2:",)}},
+        ),
         # A type is allowed in its kind only.
         ("@sink(type='inMemory', topic='t') define stream I (a int);", {"sources": {"inMemory": ("*",)}}),
     ],
@@ -230,6 +258,15 @@ def test_a_star_in_the_policy_allows_all_connector_types(registry: Registry) -> 
     @sink("everywhere", options=(ConnectorOption("host", place="url"),))
     class Everywhere(Sink):
         """Goes anywhere."""
+
+        def init(self, options, context):
+            self.options = options
+
+        def connect(self):
+            self.connected = True
+
+        def publish(self, payload, options):
+            self.published = payload
 
     text = "@sink(type='everywhere', host='h') @source(type='feed', host='x:1') define stream I (a int);"
     policy = SandboxPolicy(sinks={"*": ("*",)}, sources={"*": ("*",)})
@@ -403,10 +440,31 @@ def test_installed_packages_are_not_loaded(group: str, monkeypatch: pytest.Monke
 
 
 def test_built_in_location_options_are_declared_as_locations() -> None:
-    says_where = re.compile(r"ur[li]|topic|path|file|folder|dir|host|server|address|queue|place", re.IGNORECASE)
-    says_how = re.compile(r"(pattern|interval|timeout|options)$")
+    says_where = re.compile(
+        r"(ur[li]|topic|path|file|folder|dir|host|server|address|queue|place|proxy|registry|(source|sink)\.id)",
+        re.IGNORECASE,
+    )
+    says_how = re.compile(
+        r"(pattern|interval|timeout|options|hostname|verification\.enabled|server\.id|waiting\.time|protocol|size|redirects"
+        r"|offsets\.map|username|password|(durable|exclusive|autodelete)\.enabled)$"
+    )
+    without_effect = re.compile(r"refused|^has no effect")
+    # within an allowed server, bucket or folder
+    of_a_message = {("email", "address"), ("s3", "object.path"), ("fileeventlistener", "file.name.list")}
     for kind in (SourceMetadata, SinkMetadata, SourceMapperMetadata, SinkMapperMetadata, StoreMetadata):
         for metadata in builtin_registry().all(kind):
             for option in metadata.options:
+                if (metadata.full_name, option.name) in of_a_message or without_effect.search(option.description):
+                    continue
                 is_where = says_where.search(option.name) and not says_how.search(option.name)
                 assert option.place is not None or not is_where, f"{metadata.full_name}: {option.name}"
+
+
+def test_a_secret_is_refused_until_its_place_is_allowed(registry: Registry, tmp_path: Path) -> None:
+    option = ConnectorOption("token", secret=True)
+    registry.register(SinkMetadata(name="vault", builtin="vault", location="vault.Vault", options=(option,)))
+    kinds = {"sinks": {"vault": ("*",)}}
+    for place, opening in ((f"file:{tmp_path}/a", {"folders": (tmp_path,)}), ("env:TOKEN", {"environment": {"TOKEN"}})):
+        text = f"@sink(type='vault', token='{place}') define stream S (a int);"
+        assert refusal(text, SandboxPolicy(**kinds), registry).code == "E340"
+        plan(parse(text), registry=registry, policy=SandboxPolicy(**kinds, **opening))

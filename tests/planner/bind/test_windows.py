@@ -38,7 +38,7 @@ REFUSED = [
     ("session(1 sec, 's')", "E306"), ("sort(2)", "E303"), ("sort(2, i, 'up')", "E305"), ("sort(2, s, i, 'desc')", "E303"),
     ("sort(2, i, 'asc', 'desc')", "E306"), ("sort(2, i, 'asc', s, 'asc', 'desc')", "E305"), ("sort(2, i + 1)", "E306"),
     ("sort(2, b)", "E303"), ("time()", "E303"), ("time('1 sec')", "E303"), ("timeBatch(1 sec, b)", "E304"),
-    ("timeLength(1 sec)", "E303"), ("timeLength(3, 1 sec)", "E303"), ("hopping(1 sec)", "E301"), ("Length(3)", "E301"),
+    ("timeLength(1 sec)", "E303"), ("timeLength(3, 1 sec)", "E303"), ("hopping(1 sec)", "E313"), ("Length(3)", "E301"),
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import pytest
 from siddhi.planner.app import plan
 from siddhi.planner.plan.nodes import FusedWindow, PartitionPlan, QueryPlan
 from siddhi.query_compiler import parse
+from siddhi.sandbox import SandboxPolicy
 
 DEFINITIONS = """define stream S (k string, v int, l long, d double, o object);
 define table T (k string, v int); define window W (k string, v int) length(5);
@@ -89,3 +90,11 @@ def test_selections_around_a_fused_window(text: str) -> None:
 )
 def test_windows_that_keep_events(text: str) -> None:
     assert found(text) is None
+
+
+def test_a_limit_of_the_memory_of_records_keeps_windows_unfused() -> None:
+    app = parse(f"{DEFINITIONS} {over('length(5)')}")
+    for limit, form in ((None, FusedWindow.SLIDING), (1_000_000, None)):
+        (query,) = plan(app, policy=SandboxPolicy(scripts={"python"}, max_record_bytes=limit)).executions
+        assert isinstance(query, QueryPlan)
+        assert query.fused is form

@@ -61,7 +61,7 @@ def assert_chosen(plan: object) -> None:
         if isinstance(node, InTable):
             assert node.access is not None
         elif isinstance(node, OutputPlan):
-            assert (node.access is None) == (node.condition is None)
+            assert (node.access is None) == (node.condition is None) == (node.change is None)
 
 
 def test_each_rule_is_listed_once() -> None:

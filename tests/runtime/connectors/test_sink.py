@@ -6,7 +6,13 @@ import threading
 import pytest
 
 from siddhi import Event
-from siddhi.errors import ConnectionUnavailableError, EventError, MappingFailedError
+from siddhi.errors import (
+    ConnectionUnavailableError,
+    EventError,
+    MappingFailedError,
+    PersistenceStoreError,
+    SiddhiAppCreationError,
+)
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
 from tests.kit.connectors import FakeConnectors, heard
 from tests.kit.running import collect, collect_events, running
@@ -204,7 +210,7 @@ def test_waiting_is_logged_first_and_then_at_growing_intervals(fake, caplog):
     first, *_, last = (record.getMessage() for record in caplog.records)
     assert first == (
         "app 'A', sink 'fake' of stream 'S': ConnectionUnavailableError: the connection is closed; waiting to publish, "
-        "which blocks the app; retrying every 5 s"
+        "which blocks the app; retrying in 5 s"
     )
     assert "still waiting to publish" in last
     assert "(32 like this so far, 15 of them not shown)" in last
@@ -388,3 +394,47 @@ def test_snapshots_are_taken_of_apps_with_sinks(fake):
         runtime.restore_last_revision()
         send(runtime, 4)
     assert rows == [(7,)]
+
+
+def test_a_sink_learns_whether_a_state_was_saved(fake, monkeypatch):
+    store = InMemoryPersistenceStore()
+    fake.manager.set_persistence_store(store)
+    with fake.running(f"@app:name('A') @sink(type='fake') {STREAM}") as runtime:
+        runtime.snapshot()
+        assert fake.sink.checkpoints == []
+        runtime.persist()
+        with monkeypatch.context() as full:
+            full.setattr(store, "save", lambda *_, **__: (_ for _ in ()).throw(PersistenceStoreError("full")))
+            with pytest.raises(PersistenceStoreError):
+                runtime.persist()
+    assert fake.sink.checkpoints == [True, False]
+
+
+def test_on_error_retry_needs_a_queue(fake):
+    with pytest.raises(SiddhiAppCreationError, match="sink 'fake' does not support on") as raised:
+        fake.manager.create_siddhi_app_runtime(f"@sink(type='fake', on.error='retry') {STREAM}")
+    assert raised.value.span is not None
+
+
+def test_options_set_the_pauses_of_waiting_and_connecting(fake):
+    options = "retry.initial='1 sec', retry.multiplier='3', retry.jitter='0'"
+    with fake.running(f"@sink(type='fake', on.error='wait', {options}) {STREAM}") as runtime:
+        fake.sink.down = True
+        fake.time.on_wait = lambda: setattr(fake.sink, "down", len(fake.time.waits) < 3)
+        send(runtime, 1)
+        assert fake.time.waits == [1, 3, 9]
+
+
+def test_a_limit_of_attempts_ends_the_connecting(fake, caplog):
+    fake.sink.down = True
+    with (
+        caplog.at_level(logging.ERROR, "siddhi"),
+        fake.running(f"@sink(type='fake', retry.limit='2') {STREAM}") as runtime,
+    ):
+        assert fake.time.run() == 1
+        assert fake.time.run() == 0
+        fake.sink.down = False
+        send(runtime, 1)
+        assert fake.time.run() == 0
+    assert values_of(fake.sink) == []
+    assert "'retry.limit' is reached" in caplog.text

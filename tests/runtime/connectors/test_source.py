@@ -65,6 +65,46 @@ def test_a_failed_mapping_is_stored_if_there_is_an_error_store(fake):
     assert (entry.occurrence, entry.name, entry.payload) == (ErrorOccurrence.BEFORE_SOURCE_MAPPING, "S", "text")
 
 
+@pytest.mark.parametrize("clock", ["", "@app:playback "])
+def test_a_failed_mapping_can_go_to_the_fault_stream(clock, caplog):
+    app = f"""{clock}@OnError(action = 'stream')
+        @source(type = 'inMemory', topic = 'faulty', on.mapping.error = 'STREAM', @map(type = 'json'))
+        define stream S (k string, v int);
+        from !S select k, v, _error insert into Bad;"""
+    payloads = ['{"k": "a", "v": 1}', '{"k": "b", "v": "x"}', '[{"k": "c", "v": 2}, {"k": "d"}]', "nonsense"]
+    with running(app) as runtime:
+        good, bad = collect(runtime, "S"), collect(runtime, "Bad")
+        for payload in payloads:
+            InMemoryBroker.publish("faulty", payload)
+        (status,) = runtime.connectors()
+    assert good == [("a", 1), ("c", 2)]
+    assert [row[:2] for row in bad] == [(None, None)] * 3
+    assert [row[2].payload for row in bad] == ['{"k": "b", "v": "x"}', '{"k":"d"}', "nonsense"]
+    assert "attribute 'v': \"x\" is not an int" in str(bad[0][2])
+    assert status.failures == 3
+    assert caplog.records == []
+
+
+def test_a_failed_mapping_can_be_logged_beside_an_error_store(fake, caplog):
+    store = InMemoryErrorStore()
+    fake.manager.set_error_store(store)
+    app = APP.replace("type='fake'", "type='fake', on.mapping.error='log'")
+    with fake.running("@app:name('A') " + app) as runtime:
+        listener_of(runtime).on_event("text")
+    assert list(store.load_error_entries("A")) == []
+    assert "dropped: 'text'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [("stream", "needs a fault stream of 'S'"), ("raise", "invalid 'on.mapping.error' of @source: 'raise'")],
+)
+def test_an_action_that_does_not_fit_is_refused(fake, action, message):
+    app = APP.replace("type='fake'", f"type='fake', on.mapping.error='{action}'")
+    with pytest.raises(SiddhiAppCreationError, match=message):
+        fake.manager.create_siddhi_app_runtime(app)
+
+
 def test_transport_properties_become_attributes(fake):
     app = (
         "@source(type='fake', @map(type='passThrough', @attributes(k='trp:kind', b='trp:good', v='v', d='trp:price')))"
@@ -350,3 +390,32 @@ def test_a_source_paused_by_its_user_stays_paused_after_a_snapshot():
         source.resume()
         runtime.snapshot()
         assert not source.is_paused
+
+
+def test_a_connection_that_is_lost_soon_is_not_made_again_at_once(fake, caplog):
+    with (
+        caplog.at_level(logging.ERROR, "siddhi"),
+        fake.running("@source(type='fake') define stream S (k string, v int);") as runtime,
+    ):
+        (source,) = runtime.sources["S"]
+        for _ in range(3):
+            source.callback.on_error(ConnectionUnavailableError("kicked out"))
+            fake.time.run()
+        (status,) = runtime.connectors()
+        assert (status.connected, status.reconnects) == (True, 3)
+    assert fake.time.pauses == [5, 10]
+
+
+def test_a_later_attempt_is_retried_after_any_error(fake, caplog):
+    fake.source.down = True
+    with (
+        caplog.at_level(logging.ERROR, "siddhi"),
+        fake.running("@source(type='fake') define stream S (k string, v int);") as runtime,
+    ):
+        fake.source.down, fake.source.broken = False, ValueError("odd answer")
+        assert fake.time.run() == 1
+        assert "error while connecting" in caplog.text
+        fake.source.broken = None
+        assert fake.time.run() == 1
+        assert runtime.connectors()[0].connected
+    assert fake.time.pauses == [5, 10]

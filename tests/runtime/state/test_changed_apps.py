@@ -116,12 +116,54 @@ def test_queries_without_names_get_a_hint_to_name_them():
     app = "define stream S (k string, v int); from S#window.length(2) select k insert into O;"
     snapshot = taken(app)
     with (
-        running(app.replace("from S#", "from S#window.length(5) select v insert into P; from S#")) as runtime,
+        running(app.replace("length(2)", "length(5)")) as runtime,
         pytest.raises(
             CannotRestoreStateError, match=r"query 'query_1' has changed .* \(name queries with @info\(name = "
         ),
     ):
         runtime.restore(snapshot)
+
+
+def test_queries_without_names_are_recognized_by_their_text():
+    app = "define stream S (k string, v int); from S#window.length(2) select sum(v) as total insert into O;"
+    snapshot = taken(app)
+    more = app.replace("from S#", "from S#window.length(5) select v insert into P; from S#")
+    with running(more) as runtime:
+        totals = collect(runtime, "O")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+    assert totals == [(12,)]
+
+
+def test_changed_elements_start_anew_where_reset_names_them():
+    changed = APP.replace("length(3)", "length(2)").replace("max(v) as high", "min(v) as high")
+    with running(changed) as runtime:
+        sums, rises, highs = collect(runtime, "Sums"), collect(runtime, "Rises"), collect(runtime, "Highs")
+        with pytest.raises(
+            CannotRestoreStateError, match=r"partition 'parts': its definition has changed(.|\n)*query 'sums'"
+        ):
+            runtime.restore(SNAPSHOT, reset="T")
+        runtime.restore(SNAPSHOT, reset=("sums", "partition 'parts'"))
+        runtime.input_handler("S").send(("a", 10), 1003)
+        assert (sums, rises, highs) == ([("a", 10)], [(10,)], [("a", 10)])
+        assert len(runtime.query("from T select k, v")) == 4
+
+
+def test_reset_starts_an_unchanged_element_anew_before_the_start_too():
+    from siddhi import App
+
+    app = App(APP)
+    app.restore(SNAPSHOT, reset=("T", "G"))
+    with app:
+        assert app.query("from T select k, v") == []
+        assert app.query("from G within 0L, 100000L per 'sec' select total") == []
+        app["S"].send(("a", 10), 1003)
+        assert app.query("from G within 0L, 100000L per 'sec' select total")[0].data == (10,)
+
+
+def test_reset_of_an_unknown_name_is_refused():
+    with running(APP) as runtime, pytest.raises(ValueError, match="no element 'sum'; did you mean 'sums'"):
+        runtime.restore(SNAPSHOT, reset="sum")
 
 
 def test_an_app_of_very_long_expressions_has_a_snapshot():
@@ -330,7 +372,7 @@ def test_the_time_zone_can_be_changed_if_all_buckets_start_equally():
 def test_a_missing_query_without_name_gets_a_hint_to_name_it(caplog):
     app = "@app:playback define stream S (k string, v int); from S#window.length(2) select k insert into O;"
     named = "@info(name = 'n') from S select count() as c insert into C;"
-    front = app.replace("from S#", "from S select v insert into P; from S#")
+    front = app.replace("#window.length(2)", "")
     hint = r"query 'query_1' \(name queries with @info\(name = '...'\)\)"
     with running(front) as runtime, pytest.raises(CannotRestoreStateError, match=f"another app: .* {hint}"):
         runtime.restore(taken(app))

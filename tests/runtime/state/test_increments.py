@@ -163,8 +163,10 @@ def test_a_damaged_increment_is_skipped(tmp_path: Path, caplog: pytest.LogCaptur
         assert runtime.snapshot() == state
 
 
-def increment(revisions: int = 1, places: int = 1, names: bytes = b"0", rest: bytes = b"", version: int = 1) -> bytes:
-    body = struct.pack("<IIQ", revisions, places, len(names)) + names + rest
+def increment(
+    revisions: int = 1, locations: int = 1, names: bytes = b"0", rest: bytes = b"", version: int = 1
+) -> bytes:
+    body = struct.pack("<IIQ", revisions, locations, len(names)) + names + rest
     return struct.pack("<8sII", b"\x89SIDINC\n", version, zlib.crc32(body)) + body
 
 
@@ -174,8 +176,8 @@ def increment(revisions: int = 1, places: int = 1, names: bytes = b"0", rest: by
         (increment()[:20], "truncated"),
         (increment() + b"!", "checksum"),
         (increment(), "its list of locations is truncated"),
-        (increment(places=2**32 - 1), "its list of locations is truncated"),
-        (increment(revisions=2, places=0), "its list of revisions"),
+        (increment(locations=2**32 - 1), "its list of locations is truncated"),
+        (increment(revisions=2, locations=0), "its list of revisions"),
         (increment(rest=struct.pack("<IQQ", 2, 0, 0)), "a revision that it does not list"),
         (increment(rest=struct.pack("<IQQ", 1, 0, 6)), "bytes beyond the end of revision '0'"),
         (increment(rest=struct.pack("<IQQ", 1, 2**63, 2**63)), "bytes beyond the end of revision '0'"),

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
+from siddhi._core.record.frame import set_system_clock
 from siddhi._core.snapshot.format import seal, unseal
 from siddhi.errors import (
     CannotRestoreStateError,
@@ -21,6 +22,7 @@ from siddhi.errors import (
     PersistenceStoreError,
 )
 from siddhi.persistence import FileSystemPersistenceStore, InMemoryPersistenceStore
+from siddhi.runtime.clock import TimerThread
 from tests.kit.running import collect, running
 
 APP = """@app:name('A') @app:playback
@@ -465,6 +467,70 @@ def test_a_failed_restore_saves_nothing_and_deletes_no_revision(tmp_path, increm
                 CannotSaveStateError, match=f"its clock is at {LATEST + 1} ms, later than the maximum of {LATEST} ms"
             ):
                 runtime.persist()
+        assert store.revisions("A") == [good]
+
+
+@pytest.mark.parametrize("incremental", [False, True])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from S#window.length(2) select v insert into O;",
+        "from S#window.lengthBatch(3) select v insert into O;",
+        "from S#window.timeBatch(1 sec) select v insert into O;",
+        "from S#window.session(1 sec) select v insert into O;",
+        "from every a=S -> b=S[v > a.v] within 1 hour select b.v as v insert into O;",
+        "@limit(keys = '5', on.full = 'drop_oldest') from S select v, count() as n group by v insert into O;",
+        (
+            "@purge(enable = 'true', interval = '1 sec', idle.period = '1 sec') partition with (v of S) begin "
+            "from S select v insert into O; end;"
+        ),
+    ],
+)
+def test_no_state_with_an_invalid_time_replaces_a_revision(tmp_path, monkeypatch, query, incremental):
+    monkeypatch.setattr(TimerThread, "wake", lambda self: None)
+    manager = SiddhiManager()
+    store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)
+    (manager.set_incremental_persistence_store if incremental else manager.set_persistence_store)(store)
+    try:
+        set_system_clock(1_700_000_000_000, 5_000)
+        with running(f"@app:name('A') define stream S (v int); {query}", manager=manager) as runtime:
+            runtime.input_handler("S").send((1,))
+            good = runtime.persist()
+            set_system_clock(LATEST + 5_000, 5_000)  # a clock that is out of order
+            runtime.input_handler("S").send((2,))
+            with pytest.raises(
+                CannotSaveStateError, match=r"time(stamp)? \d+ is out of range: times are ms since 1970"
+            ):
+                runtime.persist()
+            assert store.revisions("A") == [good]
+        with running(f"@app:name('A') define stream S (v int); {query}", manager=manager) as runtime:
+            assert runtime.restore_last_revision() == good
+    finally:
+        set_system_clock(None)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data[:-1],
+        lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+        lambda data: data[:8] + b"\x63" + data[9:],
+        lambda data: seal(unseal(data)[:-3]),
+        lambda data: seal(unseal(data) + b"x"),
+    ],
+    ids=["torn", "changed", "of another version", "of a shorter state", "of a longer state"],
+)
+def test_a_state_that_could_not_be_restored_is_not_saved(tmp_path, monkeypatch, spoil):
+    manager = SiddhiManager()
+    store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)
+    manager.set_persistence_store(store)
+    with running(APP, manager=manager) as runtime:
+        send(runtime, EVENTS)
+        good = runtime.persist()
+        take = runtime._persistence._take
+        monkeypatch.setattr(runtime._persistence, "_take", lambda meanwhile: spoil(take(meanwhile)))
+        with pytest.raises(CannotSaveStateError, match="was not saved, as it could not be restored: "):
+            runtime.persist()
         assert store.revisions("A") == [good]
 
 

@@ -392,7 +392,7 @@ def test_events_are_refused_between_runs():
     handler = runtime.input_handler("S")
     runtime.start()
     runtime.shutdown()
-    assert repr(runtime) == "<SiddhiAppRuntime 'A' (shut down)>"
+    assert repr(runtime) == "<App 'A' (shut down)>"
     for send in (
         lambda: handler.send(("a", 1)),
         lambda: handler.send_events([Event(1, ("a", 1))]),
@@ -402,7 +402,7 @@ def test_events_are_refused_between_runs():
         with pytest.raises(NotRunningError):
             send()
     runtime.start()
-    assert repr(runtime) == "<SiddhiAppRuntime 'A' (running)>"
+    assert repr(runtime) == "<App 'A' (running)>"
     handler.send(("a", 1))
     runtime.shutdown()
 

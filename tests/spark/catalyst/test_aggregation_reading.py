@@ -157,6 +157,6 @@ def test_engines_of_readers_keep_all_rows_in_memory():
     assert "@store" not in program.text
     assert "@purge(enable='false')" in program.text
     assert program.text.count("@purge") == 1
-    assert program.asked.endswith("per 'days' select *")
+    assert program.on_demand.endswith("per 'days' select *")
     assert program.answer is not None
     assert program.answer.types == ("long", "string", "double")

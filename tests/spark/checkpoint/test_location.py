@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 
@@ -12,6 +13,7 @@ pytest.importorskip("pyspark")
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark.checkpoint.manifest import Manifest, mark_closed, read_manifest, write_manifest
+from siddhi.spark.plan.state_keys import EVEN, NUMBERS, StateKeys
 
 pytestmark = pytest.mark.spark
 
@@ -84,3 +86,15 @@ def test_a_checkpoint_is_recognized_by_every_spelling_of_its_path(spark, tmp_pat
     spellings = (f"{place}/", f"file:{place}", f"file://{place}", relative, f"{tmp_path}/./x/../a checkpoint")
     for path in (*spellings, f"{tmp_path}//a checkpoint", f"{tmp_path}/link/a checkpoint"):
         assert read_manifest(spark, path) == made, path
+
+
+def test_a_manifest_of_format_2_has_numbers_as_keys() -> None:
+    data = json.loads(Manifest("Sums", [], ["S"], {}, 2, 2, "drop", "there").to_json())
+    assert Manifest.from_json(json.dumps(data), "there").state_keys == StateKeys(EVEN, 2)
+    old = {name: value for name, value in data.items() if name != "keys"} | {"format": 2}
+    kept = Manifest.from_json(json.dumps(old), "there")
+    assert kept.state_keys == StateKeys(NUMBERS, 2)
+    assert Manifest.from_json(kept.to_json(), "there") == kept
+    for unknown in ({"format": 1}, {"format": 4}, {"keys": "other"}):
+        with pytest.raises(SparkRunError, match="has a format that siddhi"):
+            Manifest.from_json(json.dumps(data | unknown), "there")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("pyspark")
 
 import pandas as pd
+import pyarrow as pa
 
-from siddhi.spark.checkpoint.new_checkpoint import StateWriter, encode_shard
+from siddhi.spark.checkpoint.new_checkpoint import StateWriter, encode_moved, encode_shard
 from siddhi.spark.checkpoint.stored import StoredShard
+from siddhi.spark.plan.state_keys import EVEN, NUMBERS, StateKeys
 from siddhi.spark.testing import oracle
 from siddhi.spark.workers.stored_state import blocks_of
 from tests.spark.streaming.without_jvm import Clock, FakeStream, Handle
@@ -75,3 +78,30 @@ def test_a_shard_with_only_buffered_rows():
     stream.finish()
     want = oracle(APP, [row[1:] for row in rows_of(0, 100)], ["Out"])["Out"]
     assert sorted(stream.found["Out"]) == sorted(want)
+
+
+def entries_of(shard: int, handle: Handle) -> pa.Table:
+    """Return the entries of a shard as Spark's reader of state stores has them."""
+    _, fingerprint, _, version, clock, _ = handle.values["meta"].held
+    due, _ = handle.values["timer"].held
+    rows = [
+        ("meta", fingerprint, None, version, clock, None),
+        ("timer", None, None, due, None, None),
+        *(("engine", name, blob, None, None, None) for (name,), (_, blob) in handle.maps["engine"].held.items()),
+        *(("pending", None, *rows) for rows in handle.maps["pending"].held.values()),
+    ]
+    names = ["kind", "text", "data", "x", "y", "n"]
+    types = [pa.string(), pa.string(), pa.binary(), pa.int64(), pa.int64(), pa.int64()]
+    columns = [pa.array(column, type_) for column, type_ in zip(zip(*rows), types)]
+    return pa.table([pa.array([shard] * len(rows), pa.int32()), *columns], names=["shard", *names])
+
+
+def test_workers_move_a_shard_to_its_new_key():
+    stream = FakeStream(APP, bound={"S"}, shards=2, grace=50)
+    stream.batch(rows_of(0, 100))
+    before, now = StateKeys(NUMBERS, 2), StateKeys(EVEN, 2)
+    for number, handle in stream.handles.items():
+        run = encode_moved(before, now, lambda shard: replace(shard, number=shard.number + 2))
+        (row,) = run(entries_of(number, handle)).to_pylist()
+        assert row == {"shard": now.key(number + 2), "rows": encode_shard(held(number, handle))}
+        assert encode_moved(before, now, lambda _: None)(entries_of(number, handle)).num_rows == 0

@@ -289,3 +289,15 @@ def test_warnings_of_the_plan_are_logged_once_per_runtime(caplog):
         runtime = SparkRuntime(app, None)
     runtime.explain(streaming=True)
     assert caplog.messages == ["app 'Old': window 'frequent' is deprecated: use a grouped count instead"]
+
+
+def test_temporal_streams_are_refused_with_their_places():
+    app = """@temporal(model = 'point', policy = 'drop')
+define stream S (id int);
+from S#temporal:shift(5) select id insert into Mid;
+from Mid#window.tumbling(10) select count() as n insert into Out;
+"""
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None)
+    assert [(one.code, one.line) for one in caught.value.refusals] == [("E414", 2), ("E414", 3), ("E414", 4)]
+    assert "stream 'Mid' is temporal" in str(caught.value)

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from siddhi.spark.sources.locations import relation
-from siddhi.spark.sources.read_locations import places_of
+from siddhi.spark.sources.read_locations import locations_of
 
 pytestmark = pytest.mark.spark
 
@@ -20,7 +20,7 @@ def test_files_and_folders_of_a_frame(spark, tmp_path):
     file = spark.read.csv(f"{tmp_path}/one.csv", header=True)
 
     def read(frame, *names):
-        found = places_of(frame)
+        found = locations_of(frame)
         assert len(found) == len(names)
         return all(relation(str(tmp_path / name), place) == "is" for name, place in zip(names, found, strict=True))
 
@@ -35,9 +35,9 @@ def test_files_and_folders_of_a_frame(spark, tmp_path):
 def test_the_files_of_a_stream(spark, tmp_path):
     (tmp_path / "in").mkdir()
     rows = spark.readStream.schema("id bigint").json(f"{tmp_path}/in/*.json")
-    assert places_of(rows.where("id > 1")) == [f"{tmp_path}/in/*.json"]
-    assert places_of(spark.readStream.format("rate").load()) == []
-    assert places_of(rows.unionAll(spark.readStream.schema("id bigint").parquet(f"{tmp_path}/in"))) == [
+    assert locations_of(rows.where("id > 1")) == [f"{tmp_path}/in/*.json"]
+    assert locations_of(spark.readStream.format("rate").load()) == []
+    assert locations_of(rows.unionAll(spark.readStream.schema("id bigint").parquet(f"{tmp_path}/in"))) == [
         f"{tmp_path}/in/*.json",
         f"{tmp_path}/in",
     ]

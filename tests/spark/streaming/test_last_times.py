@@ -20,7 +20,7 @@ class Mute:
 
 
 def test_a_spark_without_counters_is_reported_once(caplog, monkeypatch):
-    monkeypatch.setattr(last_times, "_told", [])
+    monkeypatch.setattr(last_times, "_warned", [])
     with caplog.at_level("WARNING", "siddhi"):
         for _ in range(3):
             assert last_times.times_of_batch(Mute()) == {}

@@ -60,6 +60,12 @@ def runtime_of(spark, app: str, folder: Path, streams: tuple[str, ...] = ("S",))
     return runtime
 
 
+def in_progress(query, name: str, column: str) -> int:
+    """Return the sum of an observed metric in Spark's progress."""
+    observed = [progress["observedMetrics"] for progress in query.query.recentProgress]
+    return sum(metrics[name][column] or 0 for metrics in observed if name in metrics)
+
+
 @pytest.mark.filterwarnings("ignore:.*runs? on one shard")
 @pytest.mark.parametrize(
     ("app", "streams", "output"),
@@ -77,6 +83,7 @@ def test_each_is_counted_and_emitted_once(spark, tmp_path, app, streams, output)
     aside = {f"{stream}__late": MemorySink() for stream in streams}
     query = runtime.finish(str(tmp_path / "checkpoint"), {output: MemorySink(), **aside})
     assert query.late_rows == len(LATE) * len(streams)
+    assert in_progress(query, "emitted", "rows") == query.written[output] > 0
     for sink in aside.values():
         assert sorted(sink.rows) == [(*row, row[0]) for row in LATE]
 
@@ -115,7 +122,10 @@ def test_they_are_a_streaming_dataframe_after_catalyst_stages(spark, tmp_path):
 def test_a_filtered_late_row_is_counted_only_for_late_output(spark, tmp_path):
     from siddhi.spark import MemorySink
 
-    query = runtime_of(spark, FILTERED, tmp_path).finish(
-        str(tmp_path / "checkpoint"), {"Out": MemorySink(), "Counted": MemorySink()}
+    query = runtime_of(spark, FILTERED, tmp_path).start(
+        str(tmp_path / "checkpoint"), {"Out": MemorySink(), "Counted": MemorySink()}, trigger={"availableNow": True}
     )
+    query.await_termination()
     assert query.late_rows == 1  # once, though it goes two ways
+    assert in_progress(query, "siddhi_S", "rows") == 4
+    assert in_progress(query, "emitted", "late") == 1

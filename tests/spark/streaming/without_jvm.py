@@ -19,6 +19,7 @@ from siddhi.spark.plan.fragments import cut
 from siddhi.spark.plan.key_hash import shard_of_key
 from siddhi.spark.plan.keys import FragmentKey
 from siddhi.spark.plan.naming import INPUT_STREAM
+from siddhi.spark.plan.state_keys import EVEN, StateKeys
 from siddhi.spark.workers.input_schema import with_schema_id
 from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.record_batch import decode, encode
@@ -161,6 +162,7 @@ class FakeStream:
             for n, both in enumerate(zip(self.layout.fragments, self.programs))
         ]
         self.found: dict[str, list] = {}
+        self.keys = StateKeys(EVEN, shards)
 
     def _leaving(self, fragment):
         return [
@@ -235,17 +237,21 @@ class FakeStream:
             import pandas as pd
 
             frame = pd.DataFrame({"shard": [key], "n": [len(found)], "rows": [blob]})
-            self._take(self._processor(key).handleInputRows((key,), iter([frame]), Clock(self.watermark)))
+            self._take(
+                self._processor(key).handleInputRows((self.keys.key(key),), iter([frame]), Clock(self.watermark))
+            )
         for key, handle in list(self.handles.items()):
             for at in sorted(handle.timers):
                 if at <= self.watermark:
                     handle.timers.discard(at)
-                    self._take(self._processor(key).handleExpiredTimer((key,), Clock(self.watermark), None))
+                    self._take(
+                        self._processor(key).handleExpiredTimer((self.keys.key(key),), Clock(self.watermark), None)
+                    )
 
     def _processor(self, key) -> FragmentProcessor:
         run = f"{self.run}-{random.random()}" if self.forget else self.run
         last = LAST_CLOCK
-        made = FragmentProcessor(self.programs, self.shards, 4, run, "drop", last, self.ranges)
+        made = FragmentProcessor(self.programs, self.shards, 4, run, "drop", last, self.ranges, self.keys)
         made.init(self.handles.setdefault(key, Handle()))
         return made
 

@@ -74,16 +74,19 @@ LATER = [
 ]
 
 
-@pytest.mark.parametrize(("text", "asked"), LATER)
+@pytest.mark.parametrize(("text", "on_demand"), LATER)
 @pytest.mark.parametrize("wait", [500, 5000])
-def test_stream_processors_emit_everything_due_by_the_last_event(text, asked, wait):
+def test_stream_processors_emit_everything_due_by_the_last_event(text, on_demand, wait):
     planned = plan(parse("define stream S (a string, v int);" + text.format(wait)))
     (fragment,) = cut(planned, prefer="engine").fragments
-    program = write_program(planned, fragment, [] if asked else ["U"], shards=2)
+    program = write_program(planned, fragment, [] if on_demand else ["U"], shards=2)
     assert program.timed
-    if asked:
+    if on_demand:
         program = replace(
-            program, asked=asked, answer=OutputShape("", ("string", "long"), (0, 1)), union_types=("string", "long")
+            program,
+            on_demand=on_demand,
+            answer=OutputShape("", ("string", "long"), (0, 1)),
+            union_types=("string", "long"),
         )
     columns = [
         pa.array([0, 0], pa.int32()),

@@ -44,10 +44,10 @@ def test_read_only_tables_are_loaded_at_the_start_and_not_in_the_state():
     before = Shard(program(("a", "Anna"), ("b", "a name that would be seen in a snapshot")))
     before.open(3, 0)
     assert [(row["name"], row["n"]) for row in sent(before, "a", "a")] == [("Anna", 1), ("Anna", 2)]
-    pieces = before.blocks()
-    assert not any(b"would be seen" in data for data in pieces.values())
+    blocks = before.blocks()
+    assert not any(b"would be seen" in data for data in blocks.values())
     now = Shard(program(("a", "Bea")))
-    now.restore(3, pieces)
+    now.restore(3, blocks)
     assert [(row["name"], row["n"]) for row in sent(now, "a")] == [("Bea", 3)]
     now.open(4, 0)  # another shard in the same engine
     assert [(row["name"], row["n"]) for row in sent(now, "a")] == [("Bea", 1)]

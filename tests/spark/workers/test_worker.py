@@ -11,6 +11,7 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
+from siddhi.spark.plan.state_keys import EVEN, StateKeys
 from siddhi.spark.workers.input_schema import InputSchema
 from siddhi.spark.workers.record_batch import RowLayout, decode, encode_rows
 from siddhi.spark.workers.stored_state import StoredState
@@ -114,10 +115,11 @@ def test_common_values_are_in_the_record_batches():
         )
         for shards, times in (([70_000, 0, 70_000], [5, 6, 7]), ([0, 0, 1], [8, 9, 10]))
     ]
-    (batches,) = encode_rows((program,), layout, [InputSchema.of(program)])(iter(batches))
-    found = {shard: (n, decode(rows)) for shard, n, rows in zip(*(c.to_pylist() for c in batches.columns))}
+    keys = StateKeys(EVEN, 70_001)
+    (batches,) = encode_rows((program,), layout, [InputSchema.of(program)], keys)(iter(batches))
+    found = {keys.number(key): (n, decode(rows)) for key, n, rows in zip(*(c.to_pylist() for c in batches.columns))}
     assert {shard: n for shard, (n, _) in found.items()} == {0: 3, 1: 1, 70_000: 2}
     assert found[0][1].to_pydict() == {
         "o0": [6, 8, 9], "o1": [3, 3, 3], "o2": [6, 8, 9], "o3": [0, 0, 0], "k": ["b", "a", "b"], "v": [2, 1, 2],
     }  # fmt: skip
-    assert list(encode_rows((program,), layout, [InputSchema.of(program)])(iter([]))) == []
+    assert list(encode_rows((program,), layout, [InputSchema.of(program)], keys)(iter([]))) == []
