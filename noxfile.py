@@ -1,5 +1,5 @@
-"""Tasks of the project: ``nox -s dev``, then ``lint``, ``test``, ``golden``, ``bench``, ``debug``, ``wheel``, and ``spark``
-for older versions of Spark.
+"""Tasks of the project: ``nox -s dev``, then ``lint``, ``test``, ``golden``, ``bench``, ``bench-gate``, ``debug``, ``wheel``,
+and ``spark`` for older versions of Spark.
 
 Each session runs in a fresh virtual environment; ``nox -R`` reuses the last one. Arguments after ``--`` are passed to the
 tool.
@@ -18,6 +18,10 @@ nox.needs_version = ">=2024.10"
 nox.options.default_venv_backend = "virtualenv"
 nox.options.sessions = ["lint", "test"]
 
+# Where tests run the compiled core: apps from end to end, and its state, rows and mappers.
+COMPILED = [
+    f"tests/{name}" for name in "conformance faults fuzz golden io/mappers persistence property runtime soak".split()
+]
 PROJECT = nox.project.load_toml("pyproject.toml")["project"]
 VENV = Path(".venv")
 
@@ -75,6 +79,17 @@ def spark(session: nox.Session, pyspark: str) -> None:
 
 
 @nox.session
+def servers(session: nox.Session) -> None:
+    """Run the tests against servers such as RabbitMQ, mosquitto, Redis and JupyterLab, with 20 rounds of each fault.
+
+    It installs no Debian package: the tests of a server or browser that is missing are skipped with the reason.
+    """
+    session.install("-q", "-e", ".[test]", "jupyterlab>=4", "playwright>=1.40")
+    env = {"SIDDHI_FAULT_ROUNDS": os.environ.get("SIDDHI_FAULT_ROUNDS", "20")}
+    session.run("pytest", "-m", "server", *session.posargs, env=env)
+
+
+@nox.session
 def golden(session: nox.Session) -> None:
     """Compare plans, runs and errors with their golden files; ``-- --accept`` rewrites them."""
     session.install("-q", "-e", ".[test]")
@@ -86,6 +101,15 @@ def bench(session: nox.Session) -> None:
     """Run the benchmarks of bench/ and compare them with their limits."""
     session.install("-q", "-e", ".[bench]")
     session.run("pytest", "bench", *session.posargs)
+
+
+@nox.session(name="bench-gate")
+def bench_gate(session: nox.Session) -> None:
+    """Compare the speed with that of the commit before: 5 % less fails; ``-- --quick`` for a machine whose speed jumps."""
+    build = nox.project.load_toml("pyproject.toml")["build-system"]["requires"]
+    session.install("-q", *build, *PROJECT["dependencies"], *extra("bench"))
+    band = [] if "--quick" in session.posargs else ["--band", "0.05"]
+    session.run("python", "bench/compare.py", "HEAD~1", *band, *session.posargs)
 
 
 @nox.session
@@ -101,8 +125,9 @@ def debug(session: nox.Session) -> None:
         session.run("pip", "install", "-v", "--force-reinstall", "--no-deps", ".", env=env, stdout=output)
     session.run("python", "wheels/hints.py", str(log))
     session.install("-q", *PROJECT["dependencies"], *extra("test"))
-    # Spark's workers run the same engine: the tests on Spark would find no further errors.
-    session.run("pytest", "-n", "2", "-m", "not spark", *session.posargs, env=env)
+    # Tests of what is written in Python would find no further errors of the core; those of tests/_core run in `sanitize`, whose
+    # build is a debug build, too.
+    session.run("pytest", "-n", "2", "-m", "not spark", *(session.posargs or COMPILED), env=env)
 
 
 @nox.session
@@ -123,6 +148,7 @@ def faults(session: nox.Session) -> None:
 def sanitize(session: nox.Session) -> None:
     """Run tests/_core and the fuzzers on a debug build under AddressSanitizer and UndefinedBehaviorSanitizer.
 
+    Its C files are those of `debug`, if that ran before in the same checkout.
     Arguments are those of the fuzzers; by default all kinds run together for half a minute. ``-- quick`` runs few examples
     of each test and few cases of each fuzzer.
     """

@@ -14,7 +14,7 @@ from setuptools.command.build_py import build_py
 #   SIDDHI_DEBUG=1       bounds and None checks, the C macro SIDDHI_DEBUG (pool poisoning, leak counts), -O1 -g
 #   SIDDHI_SANITIZE=1    the debug build under AddressSanitizer and UndefinedBehaviorSanitizer (gcc or clang on Linux)
 #   SIDDHI_TRACE=1       line tracing for coverage; the generated C files are next to the sources, where coverage expects them
-#   SIDDHI_BUILD_JOBS=n  number of parallel compilers (default: one per processor)
+#   SIDDHI_BUILD_JOBS=n  number of parallel translators and compilers (default: one per processor)
 DEBUG, SANITIZE, TRACE = (
     os.environ.get(f"SIDDHI_{switch}", "0") not in ("", "0") for switch in ("DEBUG", "SANITIZE", "TRACE")
 )
@@ -86,9 +86,18 @@ def extensions() -> list[Extension]:
     return [Extension(".".join(path.with_suffix("").parts[1:]), [str(path)], **settings) for path in sources]
 
 
-C_FILES = None if TRACE else str(BASE / "c")
+# A build under sanitizers has the C files of the debug build.
+C_FILES = None if TRACE else str(Path("build", "debug" if DEBUG else "release", "c"))
+# Where processes are started anew instead of forked, each would run this file.
+TRANSLATORS = JOBS if sys.platform == "linux" and JOBS > 1 else 0
 setup(
-    ext_modules=cythonize(extensions(), include_path=["src"], compiler_directives=DIRECTIVES, build_dir=C_FILES),
+    ext_modules=cythonize(
+        extensions(),
+        nthreads=TRANSLATORS,
+        include_path=["src"],
+        compiler_directives=DIRECTIVES,
+        build_dir=C_FILES,
+    ),
     cmdclass={"build_py": BuildPy, "build_ext": BuildExt},
     options={"build": {"build_base": str(BASE)}, "build_ext": {"parallel": JOBS}},
 )

@@ -30,8 +30,9 @@ SDIST_MAY = [
     r"src/siddhi\.egg-info/[\w-]+(?:\.txt)?",
     r"tests/.+\.(?:pyi?|json|jsonl|siddhi|siddhiql|error|plan|txt|csv|md|c|h|output|xz|snapshot|increment)",
     r"bench/.+\.(?:py|pyx|pxd|siddhi|json|md)",
-    r"examples/.+\.(?:py|siddhi|csv|csv\.gz|jsonl|parquet|md)",
+    r"examples/.+\.(?:py|ipynb|siddhi|csv|csv\.gz|jsonl|parquet|md)",
     r"docs/.+\.md",
+    r"docs/pictures/[a-z-]+\.(?:svg|py)",
     r"wheels/[a-z_]+\.py",
     r"changelog\.d/.+\.md",
 ]
