@@ -18,11 +18,11 @@ nox.needs_version = ">=2024.10"
 nox.options.default_venv_backend = "virtualenv"
 nox.options.sessions = ["lint", "test"]
 
-# Where tests run the compiled core: apps from end to end, and its state, rows and mappers.
-COMPILED = [
-    f"tests/{name}" for name in "conformance faults fuzz golden io/mappers persistence property runtime soak".split()
-]
+# Tests that can show what only a debug build notices: they run apps on the compiled core from end to end. tests/_core runs
+# in `sanitize`, whose build is a debug build, too.
+COMPILED = [f"tests/{name}" for name in "conformance golden property runtime".split()]
 PROJECT = nox.project.load_toml("pyproject.toml")["project"]
+BUILD = nox.project.load_toml("pyproject.toml")["build-system"]["requires"]
 VENV = Path(".venv")
 
 
@@ -38,6 +38,20 @@ def extra(name: str) -> list[str]:
     return sorted(set(requirements))
 
 
+def install_requirements(session: nox.Session, *extras: str) -> None:
+    """Install what the package and its extras need, not the package itself.
+
+    SIDDHI_PACKAGES names a folder of site-packages that has them already: .ci/run installs them once for all sessions.
+    """
+    if found := os.environ.get("SIDDHI_PACKAGES"):
+        where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        own = str(session.run("python", "-c", where, silent=True)).strip()
+        Path(own, "requirements.pth").write_text(found + "\n", encoding="utf-8")
+        return
+    wanted = {requirement for name in extras for requirement in extra(name)}
+    session.install("-q", *PROJECT["dependencies"], *sorted(wanted), *BUILD)
+
+
 @nox.session
 def dev(session: nox.Session) -> None:
     """Set up a checkout for development: .venv with the package (editable) and all tools."""
@@ -49,7 +63,10 @@ def dev(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, types, Cython sources and their stubs. All checks run, even if one fails."""
+    """Check style, types, Cython sources and their stubs. All checks run, even if one fails.
+
+    ``nox --no-venv --no-install -s lint`` checks with the tools and the build of the current environment.
+    """
     session.install("-q", *PROJECT["dependencies"], *extra("dev"))
     session.install("-q", "--no-deps", "-e", ".")  # stubs are compared with the compiled modules
     failed = []
@@ -61,6 +78,42 @@ def lint(session: nox.Session) -> None:
             failed.append(check)
     if failed:
         session.error(", ".join(failed))
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """Run lint, and the tests of the layers that differ from ``main``: a first look, before `test` and .ci/run."""
+    lint(session)
+    changed = str(session.run("git", "diff", "--name-only", "main", external=True, silent=True))
+    changed += str(session.run("git", "ls-files", "--others", "--exclude-standard", external=True, silent=True))
+    # Structure, layers and budgets concern every change.
+    wanted = {"tests/test_house.py", "tests/test_layers.py", "tests/test_import.py", *tests_of(changed.split())}
+    session.run("pytest", "-n", "2", "-m", "not soak", *sorted(wanted), *session.posargs)
+
+
+def tests_of(changed: list[str]) -> set[str]:
+    """Return the tests of changed files: those in the folder that mirrors theirs, and changed tests themselves."""
+    found: set[Path] = set()
+    for path in map(Path, changed):
+        if path.parts[0] == "tests" and path.name.startswith("test_") and path.exists():
+            found.add(path)
+        elif path.parts[:2] == ("src", "siddhi"):
+            folder = Path("tests", *path.parts[2:-1])
+            while not folder.is_dir():
+                folder = folder.parent
+            if folder == Path("tests"):  # a module or a folder at the top without a folder of tests
+                folder = Path("tests", f"test_{Path(path.parts[2]).stem.strip('_')}.py")
+            if folder.exists():
+                found.add(folder)
+        elif path.parts[0] in {"docs", "examples"}:
+            found.add(Path("tests", path.parts[0]))
+    return {path.as_posix() for path in found if not found & set(path.parents)}
+
+
+@nox.session
+def prose(session: nox.Session) -> None:
+    """List words in documents, comments and messages for which the project has better ones. It is advice and never fails."""
+    session.run("python", "-m", "tests.prose")
 
 
 @nox.session
@@ -106,8 +159,7 @@ def bench(session: nox.Session) -> None:
 @nox.session(name="bench-gate")
 def bench_gate(session: nox.Session) -> None:
     """Compare the speed with that of the commit before: 5 % less fails; ``-- --quick`` for a machine whose speed jumps."""
-    build = nox.project.load_toml("pyproject.toml")["build-system"]["requires"]
-    session.install("-q", *build, *PROJECT["dependencies"], *extra("bench"))
+    install_requirements(session, "bench")
     band = [] if "--quick" in session.posargs else ["--band", "0.05"]
     session.run("python", "bench/compare.py", "HEAD~1", *band, *session.posargs)
 
@@ -121,13 +173,12 @@ def debug(session: nox.Session) -> None:
     env = {"SIDDHI_DEBUG": "1"}
     log = Path(session.create_tmp()) / "build.log"
     shutil.rmtree("build/debug", ignore_errors=True)
+    install_requirements(session, "test")
+    build = ["python", "-m", "pip", "install", "-v", "--force-reinstall", "--no-deps", "--no-build-isolation", "."]
     with log.open("w") as output:
-        session.run("pip", "install", "-v", "--force-reinstall", "--no-deps", ".", env=env, stdout=output)
+        session.run(*build, env=env, stdout=output)
     session.run("python", "wheels/hints.py", str(log))
-    session.install("-q", *PROJECT["dependencies"], *extra("test"))
-    # Tests of what is written in Python would find no further errors of the core; those of tests/_core run in `sanitize`, whose
-    # build is a debug build, too.
-    session.run("pytest", "-n", "2", "-m", "not spark", *(session.posargs or COMPILED), env=env)
+    session.run("python", "-m", "pytest", "-n", "2", "-m", "not spark", *(session.posargs or COMPILED), env=env)
 
 
 @nox.session
@@ -155,8 +206,8 @@ def sanitize(session: nox.Session) -> None:
     quick = session.posargs == ["quick"]
     runtime = _sanitizer_of(session, "libasan.so")
     env = {"SIDDHI_SANITIZE": "1", "CC": "gcc"}
-    session.install("-q", *PROJECT["dependencies"], *extra("test"), "setuptools>=77", "Cython>=3.1")
-    build = ["pip", "install", "-q", "--force-reinstall", "--no-deps", "--no-build-isolation", "."]
+    install_requirements(session, "test")
+    build = ["python", "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", "--no-build-isolation", "."]
     session.run(*build, env=env)
     report = Path(session.create_tmp(), "report").resolve()
     options = [
@@ -203,7 +254,7 @@ def wheel(session: nox.Session) -> None:
     """Build sdist and wheel, compare their contents with the allow-list, and run the smoke test on the installed wheel."""
     shutil.rmtree("dist", ignore_errors=True)
     session.install("-q", "build")
-    session.run("python", "-m", "build", "--outdir", "dist")
+    session.run("python", "-m", "build", "--outdir", "dist")  # the wheel from the sdist
     session.run("python", "wheels/contents.py", *map(str, sorted(Path("dist").iterdir())))
     session.install("-q", *map(str, Path("dist").glob("*.whl")))
     smoke = Path("wheels/smoke.py").resolve()

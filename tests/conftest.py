@@ -28,6 +28,9 @@ settings.register_profile("thorough", settings.get_profile("any"), max_examples=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
+pytest_plugins = ["tests.kit.time_limit", "tests.kit.unsteady"]
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite golden files that differ; review the diff as code")
 
