@@ -22,7 +22,7 @@ if hasattr(time, "tzset"):
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", settings.get_profile("any"), max_examples=30)
 # The same examples in every run of CI: new ones are for `thorough`, where a person can look at what they find.
-settings.register_profile("ci", settings.get_profile("any"), max_examples=40, derandomize=True)
+settings.register_profile("ci", settings.get_profile("any"), max_examples=25, derandomize=True)
 settings.register_profile("few", settings.get_profile("ci"), max_examples=5)  # where each takes long: under sanitizers
 settings.register_profile("thorough", settings.get_profile("any"), max_examples=5_000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
@@ -39,6 +39,14 @@ def pytest_collection_finish() -> None:
     """Take the tests themselves out of the garbage collector: a collection in a test would visit all twenty thousand."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After each file, take what is left of it out of the garbage collector: tests of leaks collect thousands of times."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 _NEVER_SKIPPED_IN_CI = {"faults", "fuzz", "grpc", "websocket"}

@@ -24,8 +24,9 @@ from tests.spark.many_apps import Found, ManyApps, OneApp
 pytestmark = pytest.mark.spark
 EVERY = int(os.environ.get("SIDDHI_SPARK_CASES", "60"))
 JOBS = 2
-FEWER = 1 if spark_version() >= (4, 1) else 15
-"""Of the cases as streams one in so many: in PySpark 4.0 every call to the state of a shard takes its time."""
+FEWER = int(os.environ.get("SIDDHI_SPARK_STREAMS", "4" if spark_version() >= (4, 1) else "15"))
+"""Of the cases as streams one in so many: in PySpark 4.0 every call to the state of a shard takes its time. Without a JVM all
+of them are played as streams in tests/spark/streaming/test_streams_without_jvm.py, and `nox -s spark` plays all on Spark."""
 LONGEST = 30_000
 """Of a case in a stream (ms): time is one there, and what repeats itself would do so until the end of the longest."""
 

@@ -19,6 +19,7 @@ _LOCAL_FILES = "org.apache.hadoop.fs.LocalFileSystem"
 SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.python.daemon.module": "siddhi.spark.workers.daemon",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.providerClass": (
