@@ -113,7 +113,7 @@ def tests_of(changed: list[str]) -> set[str]:
 @nox.session
 def prose(session: nox.Session) -> None:
     """List words in documents, comments and messages for which the project has better ones. It is advice and never fails."""
-    session.run("python", "-m", "tests.prose")
+    session.run("python", "-m", "tests.gate.prose")
 
 
 @nox.session

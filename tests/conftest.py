@@ -28,7 +28,7 @@ settings.register_profile("thorough", settings.get_profile("any"), max_examples=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
-pytest_plugins = ["tests.kit.time_limit", "tests.kit.unsteady"]
+pytest_plugins = ["tests.gate.time_limit", "tests.gate.unsteady"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

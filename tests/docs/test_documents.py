@@ -65,7 +65,8 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert "pip install -e '.[test]' && pytest -n 2\n" in readme
-    assert 'pip install -e ".[test]" && pytest -n 2' in ci
+    assert 'in_environment pip install -q -e ".[test]"' in ci
+    assert "in_environment pytest -n 2\n" in ci
 
 
 def test_every_decision_is_listed() -> None:

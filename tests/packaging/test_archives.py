@@ -12,7 +12,7 @@ import pytest
 from wheels import contents, hints
 
 ROOT = Path(__file__).parents[2]
-NOT_SHIPPED = (".ci/", ".gitignore", "bench/.gitignore")
+NOT_SHIPPED = ("findings/", ".ci/", ".gitignore", "bench/.gitignore")
 
 
 def test_names_of_an_sdist_have_no_top_directory(tmp_path: Path) -> None:

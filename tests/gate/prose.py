@@ -9,7 +9,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".pxi"}
 
 # Pattern, and what to write; what a group of a pattern matches makes the use rightful.

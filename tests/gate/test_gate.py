@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HANGS = """
 import threading
 
@@ -34,7 +34,7 @@ def test_fails_once():
 
 def run(folder: Path, *options: str, **tests: str) -> subprocess.CompletedProcess[str]:
     (folder / "conftest.py").write_text(
-        'pytest_plugins = ["tests.kit.time_limit", "tests.kit.unsteady"]\n', encoding="utf-8"
+        'pytest_plugins = ["tests.gate.time_limit", "tests.gate.unsteady"]\n', encoding="utf-8"
     )
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     for name, text in tests.items():
