@@ -38,7 +38,7 @@ def parse(payload: object) -> Any:
     if not isinstance(payload, (str, bytes, bytearray, memoryview)):
         raise MappingFailedError(f"expected a text or bytes, got {type(payload).__name__}")
     try:
-        text = payload if isinstance(payload, str) else str(payload, "utf-8")
+        text = (payload if isinstance(payload, str) else str(payload, "utf-8")).removeprefix("\ufeff")
         return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse_constant)
     except RecursionError:
         raise MappingFailedError("the JSON document is nested too deeply") from None

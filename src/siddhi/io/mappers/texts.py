@@ -8,17 +8,17 @@ __all__ = ["checked", "decoded", "unescaped"]
 
 
 def decoded(payload: object) -> str:
-    """Return a payload as text; bytes are UTF-8.
+    """Return a payload as text, without a byte order mark before it; bytes are UTF-8.
 
     Raises:
         MappingFailedError: it is neither a text nor bytes of UTF-8.
     """
     if isinstance(payload, str):
-        return payload
+        return payload.removeprefix("\ufeff")
     if not isinstance(payload, (bytes, bytearray, memoryview)):
         raise MappingFailedError(f"expected a text or bytes, got {type(payload).__name__}")
     try:
-        return str(payload, "utf-8")
+        return str(payload, "utf-8").removeprefix("\ufeff")
     except ValueError as error:
         raise MappingFailedError(f"the payload is not UTF-8: {error}") from None
 
