@@ -56,9 +56,14 @@ class Sink(Connector):
 
     Attributes:
         supported_input_event_classes: classes of payloads that it accepts; empty: any.
+        writes_headers: whether it publishes :attr:`header` itself, at the beginning of each file that it begins.
+        header: the payload of its mapper that precedes all others, such as the names of columns, set before it is connected;
+            None: there is none.
     """
 
     supported_input_event_classes: ClassVar[tuple[type, ...]] = ()
+    writes_headers: bool = False
+    header: object = None
 
     @abstractmethod
     def init(self, options: OptionHolder, context: ConnectorContext) -> None:
@@ -108,6 +113,9 @@ class Sink(Connector):
 class SinkMapper:
     """Maps events to payloads. Declare subclasses with ``@siddhi.extension.sink_mapper(name)``.
 
+    A mapper whose payloads depend on earlier events implements ``snapshot`` and ``restore``; stored events are then mapped
+    again by another instance of it.
+
     Attributes:
         output_event_classes: classes of its payloads; empty: any.
     """
@@ -133,6 +141,20 @@ class SinkMapper:
         """
         for event in events:
             self.map_event(event, listener)
+
+    def take_header(self) -> object:
+        """Return the payload that precedes all others, and do not publish it: the sink does; None: there is none."""
+        return None
+
+    def begin_replay(self) -> None:
+        """Prepare this instance, just initialised, for stored events, which are not the first of its sink."""
+
+    def snapshot(self) -> object:
+        """Return the state for snapshots of the app: numbers, strings, bytes, lists and dicts; None: there is none."""
+        return None
+
+    def restore(self, state: object) -> None:
+        """Restore a state returned by ``snapshot``; not called for None."""
 
 
 class DistributionStrategy:

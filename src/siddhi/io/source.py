@@ -152,6 +152,10 @@ class Source(Connector):
 class SourceMapper:
     """Maps payloads to events. Declare subclasses with ``@siddhi.extension.source_mapper(name)``.
 
+    A mapper whose events depend on earlier payloads implements ``snapshot`` and ``restore``; stored payloads are then replayed
+    by another instance of it. The parts given to :meth:`InputEventHandler.fail`, and a payload for which ``map`` raises, must
+    be mapped by that instance to exactly the event, or events, that failed.
+
     Attributes:
         supported_input_event_classes: classes of payloads that it accepts; empty: any.
         allow_null_in_transport_properties: whether transport properties may be missing; ``init`` may set it.
@@ -175,3 +179,16 @@ class SourceMapper:
             MappingFailedError: the payload can't be mapped; it is logged and dropped.
         """
         raise NotImplementedError
+
+    def begin_replay(self) -> None:
+        """Prepare this instance, just initialised, for one stored payload, which is not the first of its source."""
+
+    def snapshot(self) -> object:
+        """Return the state for snapshots of the app: numbers, strings, bytes, lists and dicts; None: there is none.
+
+        No payload is mapped meanwhile.
+        """
+        return None
+
+    def restore(self, state: object) -> None:
+        """Restore a state returned by ``snapshot``; not called for None."""

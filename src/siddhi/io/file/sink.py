@@ -25,10 +25,11 @@ class FileSink(Sink):
     """Appends payloads to files, or replaces a file by each payload.
 
     A payload counts as published when the operating system has accepted it, with ``fsync`` when it is on the disk. A file that
-    was renamed or removed is created anew.
+    was renamed or removed is created anew. The header of the mapper is the beginning of each file that was empty or not there.
     """
 
     supported_input_event_classes = (str, bytes, bytearray, memoryview)
+    writes_headers = True
 
     def init(self, options: OptionHolder, context: ConnectorContext) -> None:
         owner = "sink 'file'"
@@ -62,24 +63,29 @@ class FileSink(Sink):
 
     def publish(self, payload: object, options: DynamicOptions) -> None:
         path = self._path(options)
-        content = payload.encode() if isinstance(payload, str) else bytes(cast("bytes", payload))
-        is_line = isinstance(payload, str) and self._adds
-        if is_line and (self._always_adds or not content.endswith(b"\n")):
-            content += b"\n"
+        content = self._content(payload)
+        header = b"" if self.header is None else self._content(self.header)
         try:
             if self._appends:
-                self._append(path, content, is_line=is_line)
+                self._append(path, content, header, is_line=isinstance(payload, str) and self._adds)
             else:
-                self._replace(path, content)
+                self._replace(path, header + content)
         except OSError as error:
             raise ConnectionUnavailableError(f"can't write '{path}': {error.strerror}") from error
+
+    def _content(self, payload: object) -> bytes:
+        content = payload.encode() if isinstance(payload, str) else bytes(cast("bytes", payload))
+        is_line = isinstance(payload, str) and self._adds
+        return content + b"\n" if is_line and (self._always_adds or not content.endswith(b"\n")) else content
 
     def _path(self, options: DynamicOptions) -> str:
         return path_of_event("sink 'file'", self._uri, self._prefixes, options)
 
-    def _append(self, path: str, content: bytes, *, is_line: bool) -> None:
+    def _append(self, path: str, content: bytes, header: bytes, *, is_line: bool) -> None:
         file = self._file(path)
         start = os.fstat(file).st_size
+        if not start:
+            content = header + content
         # A part of a payload that could not be cut off becomes a line of its own.
         left = memoryview(b"\n" + content if is_line and path in self._torn else content)
         written = 0

@@ -49,6 +49,31 @@ class CsvFormat(NamedTuple):
 
         return read
 
+    def first_record_end(self) -> Callable[[str], int]:
+        """Return the function that gives the index after the first record of a text, and the empty lines before it; 0: it has none.
+
+        If a quoted field of the record has no end, or text after it, the record ends with its line.
+        """
+        delimiter, trims = self
+        field = _field(delimiter)
+
+        def end_of(text: str) -> int:
+            start = len(text) - len(text.lstrip("\r\n"))
+            at = start
+            while at < len(text):
+                found = field.match(text, at)
+                assert found is not None  # the pattern accepts an empty text
+                quoted, quoted_end, plain, plain_end = found.groups()
+                if quoted is None and (plain.lstrip(" ") if trims else plain).startswith('"'):
+                    line_end = _LINE_END.search(text, start)
+                    return len(text) if line_end is None else line_end.end()
+                at = found.end()
+                if (plain_end if quoted is None else quoted_end) != delimiter:
+                    return at
+            return at if at > start else 0
+
+        return end_of
+
     def field_writer(self) -> Callable[[str], str]:
         """Return the function that quotes a field if it must be quoted.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from siddhi.errors import SiddhiAppCreationError, did_you_mean
 from siddhi.event import Event
@@ -31,9 +31,10 @@ class CsvSinkMapper(SinkMapper):
         positions = _positions(payloads, names) if payloads else list(range(len(names)))
         format_ = format_of(options)
         self._delimiter, field = format_.delimiter, format_.field_writer()
-        self._header: str | None = None
+        self._header: str | None = None  # to be published
+        self._whole_header: str | None = None
         if options.flag("header", default=False):
-            self._header = format_.record_writer()(names[position] for position in positions)
+            self._header = self._whole_header = format_.record_writer()(names[position] for position in positions)
         needs_quotes = not _UNQUOTED.isdisjoint(self._delimiter)
         self._fields = [
             (position, self._writer(context.attributes[position][1], context.texts[position], field, needs_quotes))
@@ -67,6 +68,19 @@ class CsvSinkMapper(SinkMapper):
         else:
             for event in events:
                 listener.publish(checked(self._record_of(event)))
+
+    def take_header(self) -> object:
+        header, self._header, self._whole_header = self._header, None, None
+        return header
+
+    def begin_replay(self) -> None:
+        self._header = None
+
+    def snapshot(self) -> object:
+        return {"header": self._header is not None}
+
+    def restore(self, state: Any) -> None:
+        self._header = self._whole_header if state["header"] else None
 
     def _publish_header(self, listener: SinkListener) -> None:
         if self._header is not None:

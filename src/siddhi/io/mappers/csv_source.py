@@ -35,6 +35,7 @@ class CsvSourceMapper(SourceMapper):
         self._null = null
         format_ = format_of(options)
         self._records = format_.reader()
+        self._header_end = format_.first_record_end()
         self._write = format_.record_writer()
         self._rows = context.record_reader(columns, null=null, lenient=not strict).rows
 
@@ -45,10 +46,22 @@ class CsvSourceMapper(SourceMapper):
             MappingFailedError: the payload is not CSV, or its only record can't be mapped. Of several records, those that
                 can't be mapped are reported to the handler after the others are sent.
         """
-        records = self._records(decoded(payload))
-        if self._skips_header and records:
-            self._skips_header = False
-            del records[0]
+        text = decoded(payload)
+        if not self._skips_header:
+            self._map(text, handler)
+            return
+        end = self._header_end(text)
+        if not end:
+            return  # there are only empty lines
+        self._skips_header = False
+        text = text[end:]
+        try:
+            self._map(text, handler)
+        except MappingFailedError as error:
+            handler.fail(error, text)  # without the header: a replay expects none
+
+    def _map(self, text: str, handler: InputEventHandler) -> None:
+        records = self._records(text)
         try:
             rows = self._rows(records)
         except (IndexError, ValueError):
@@ -66,6 +79,15 @@ class CsvSourceMapper(SourceMapper):
         handler.send_rows(rows)
         for record in failed:
             handler.fail(self._error(record), self._write(record))
+
+    def begin_replay(self) -> None:
+        self._skips_header = False
+
+    def snapshot(self) -> object:
+        return {"header": self._skips_header}
+
+    def restore(self, state: Any) -> None:
+        self._skips_header = state["header"]
 
     def _error(self, record: list[str]) -> MappingFailedError:
         """Return the error of a record that can't be mapped."""

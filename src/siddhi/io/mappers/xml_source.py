@@ -23,6 +23,12 @@ logger = logging.getLogger("siddhi")
 Row = tuple[object, ...]
 
 _MISSING: Any = object()
+_ONE = re.compile(r"<\?siddhi-event ([0-9]{1,9})\?>")
+"""Precedes a stored document of which one event, by its number, is to be mapped."""
+_DOWNWARD = re.compile(r"/?[\w:.-]+(/[\w:.-]+)*")
+"""An enclosing element that is found again if nothing but it and its ancestors is left."""
+_UPWARD = re.compile(r"\.\.|::|(?:^|[\[(,|=<>+*\s-])\s*/")
+"""A path of a value that may look at other elements than the event's own."""
 _MOST_NOTED = 20
 _CUSTOM = (
     "namespaces",
@@ -48,6 +54,7 @@ class XmlSourceMapper(SourceMapper):
         self._noted: set[str] = set()
         self._usual = None if mappings else _usual_layout(context)
         self._fragments: Fragments | None = None
+        self._stores_alone = True
         self._map: Callable[[Any], tuple[list[Any], Callable[[Any], Sequence[Row]]]] = self._default
         if mappings:
             self._init_custom(options, mappings)
@@ -68,6 +75,9 @@ class XmlSourceMapper(SourceMapper):
         self._fragments = Fragments(enclosing, self._documents) if streams else None
         self._enclosing = XPath(enclosing, self._documents, namespaces) if enclosing and not streams else None
         self._map = self._custom
+        self._stores_alone = _DOWNWARD.fullmatch(enclosing) is not None and not any(
+            _UPWARD.search(mapping.mapping) for mapping in mappings
+        )
         if options.flag("extract.leaf.node.data", default=False):
             paths = {mapping.position: mapping.mapping.strip() for mapping in mappings}
             attributes, readers = zip(*self._columns, strict=True)
@@ -87,26 +97,50 @@ class XmlSourceMapper(SourceMapper):
         if self._usual is not None and (usual := self._usual(payload)) is not None:
             handler.send_rows(usual)
             return
-        broken = None
+        broken = root = None
         if self._fragments is None:
-            events, rows_of = self._map(self._documents.parse(payload))
+            events, rows_of, root = self._found(payload)
         else:
             (events, broken), rows_of = self._fragments.feed(payload), self._rows_of
         rows: list[Row] = []
         failed = []
-        for event in events:
+        for number, event in enumerate(events):
             try:
                 rows += rows_of(event)
             except MappingFailedError as error:
                 if len(events) == 1 and self._fragments is None:
                     raise
-                failed.append((error, event))
+                failed.append((error, event, number))
         handler.send_rows(rows)
-        for cause, event in failed:
-            part = self._documents.text(alone(event)) if self._fragments is None else self._fragments.payload_of(event)
+        for cause, event, number in failed:
+            if self._fragments is not None:
+                part = self._fragments.payload_of(event)
+            elif self._stores_alone:
+                part = self._documents.text(alone(event))
+            else:
+                part = f"<?siddhi-event {number}?>{self._documents.text(root)}"
             handler.fail(cause, part)
         if broken is not None:
-            raise broken
+            handler.fail(*broken)
+
+    def snapshot(self) -> object:
+        return None if self._fragments is None else {"document": self._fragments.kept}
+
+    def restore(self, state: Any) -> None:
+        if self._fragments is not None:
+            self._fragments.resume(state["document"])
+
+    def _found(self, payload: Any) -> tuple[list[Any], Callable[[Any], Sequence[Row]], Any]:
+        """Return the events of a document, the function that gives their rows, and the root."""
+        one = _ONE.match(payload) if isinstance(payload, str) else None
+        root = self._documents.parse(payload if one is None else payload[one.end() :])
+        events, rows_of = self._map(root)
+        if one is None:
+            return events, rows_of, root
+        number = int(one[1])
+        if number >= len(events):
+            raise MappingFailedError(f"the document has {len(events)} events, expected one with the number {number}")
+        return [events[number]], rows_of, root
 
     def _default(self, root: Any) -> tuple[list[Any], Callable[[Any], Sequence[Row]]]:
         if local_name(root) != "events":

@@ -18,8 +18,8 @@ from siddhi.event import Event
 from siddhi.io.built_in import class_of
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.options import DynamicOptions, Option, OptionHolder, Template
-from siddhi.io.sink import Sink
-from siddhi.io.source import AttributeMapping
+from siddhi.io.sink import Sink, SinkMapper
+from siddhi.io.source import AttributeMapping, SourceMapper
 from siddhi.persistence.error_store import ErrorOccurrence
 from siddhi.planner.bind.cron import parse_cron
 from siddhi.planner.plan.connectors import (
@@ -69,7 +69,8 @@ def build_source(
     Raises:
         SiddhiAppError: the source or its mapper rejects its options, or their payload types do not match.
     """
-    source, mapper = class_of(plan.source)(), class_of(plan.mapper)()
+    source = class_of(plan.source)()
+    mapper: SourceMapper = class_of(plan.mapper)()
     _check_payload_types(
         plan.source, source.output_event_classes, plan.mapper, mapper.supported_input_event_classes, plan.span
     )
@@ -108,13 +109,19 @@ def build_source(
         fault_of(junction) if plan.on_mapping_error is SourceErrorAction.STREAM else None,
         context.lock,
         len(stream.attributes),
+        None if type(mapper).snapshot is SourceMapper.snapshot else lambda: initialised(class_of(plan.mapper)()),
     )
     mappings = tuple(
         AttributeMapping(mapping.name, mapping.position, mapping.mapping)
         for mapping in plan.mappings
         if mapping.transport is None
     )
-    _init(plan.mapper, plan.span, mapper.init, _holder(plan.mapper, plan.mapper_options, about), mappings, about)
+
+    def initialised(mapper: SourceMapper) -> SourceMapper:
+        _init(plan.mapper, plan.span, mapper.init, _holder(plan.mapper, plan.mapper_options, about), mappings, about)
+        return mapper
+
+    initialised(mapper)
     if plan.mappings and not mappings:
         runtime.ignore_payloads()
     own = replace(about, config=plan.config, is_named=plan.app_is_named)
@@ -151,13 +158,20 @@ def build_sink(
         sink = _client(plan, plan.options, about)
     else:
         sink, group = _distributed(plan, plan.distribution, about, label, retries, policy)
-    mapper = class_of(plan.mapper)()
+    mapper: SinkMapper = class_of(plan.mapper)()
     _check_payload_types(
         plan.mapper, mapper.output_event_classes, plan.sink, sink.supported_input_event_classes, plan.span
     )
     payloads = {key: _template(template, about) for key, template in plan.payloads}
     mapper_options = _holder(plan.mapper, plan.mapper_options, about)
-    _init(plan.mapper, plan.span, mapper.init, mapper_options, payloads, about)
+
+    def initialised(mapper: SinkMapper) -> SinkMapper:
+        _init(plan.mapper, plan.span, mapper.init, mapper_options, payloads, about)
+        return mapper
+
+    initialised(mapper)
+    if sink.writes_headers:
+        sink.header = mapper.take_header()
     try:
         runtime = SinkRuntime(
             sink,
@@ -173,6 +187,9 @@ def build_sink(
             group=group if group is not None else _splitting(options, mapper_options),
             type_=plan.sink.full_name,
             policy=policy,
+            replay_mapper=(
+                None if type(mapper).snapshot is SinkMapper.snapshot else lambda: initialised(class_of(plan.mapper)())
+            ),
         )
     except SiddhiAppError as error:
         raise error.located(span=plan.span) from None

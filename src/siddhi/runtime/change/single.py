@@ -48,7 +48,7 @@ _END = re.compile(r"\s*;")
 _MOST_BLANK = 1 << 20
 """Characters of removed queries in the text of an app, after which it is written anew."""
 
-_PARTS = ("source ", "sink ", "buffer of ", "limit of ", "limits of ", "purge of ")
+_PARTS = ("source ", "sink ", "mapper of ", "buffer of ", "limit of ", "limits of ", "purge of ")
 """Beginnings of the labels of elements that are parts of others."""
 
 Planner = Callable[[Plan, list[tuple[str, Query]], dict[str, Counter[int]]], AddedQueries | None]

@@ -44,6 +44,7 @@ class DistributedSink(Sink):
         self._down: set[int] = set(range(destinations))
         self._connections = tuple(self._connection(number, retries, policy) for number in range(len(self._clients)))
         strategy.available = ()
+        self.writes_headers = all(client.writes_headers for client in self._clients)
 
     def init(self, options: OptionHolder, context: ConnectorContext) -> None:
         """Do nothing: the clients have read their options."""
@@ -54,6 +55,8 @@ class DistributedSink(Sink):
         Raises:
             ConnectionUnavailableError: no destination can be reached.
         """
+        for client in self._clients:
+            client.header = self.header
         for connection in self._connections:
             connection.connect_with_retry()
         if not any(connection.connected for connection in self._connections):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter
 from siddhi.io.connector import Connector
+from siddhi.io.sink import SinkMapper
+from siddhi.io.source import SourceMapper
 from siddhi.runtime.connectors.pauses import SourcePauses
 from siddhi.runtime.connectors.worker import Worker
 
@@ -120,17 +122,17 @@ class Connectors:
         return found
 
     def states(self) -> dict[str, ConnectorState]:
-        """Return the connectors with state, by a name that is stable across builds of the app."""
-        found: dict[str, Connector] = {}
+        """Return the connectors and mappers with state, by a name that is stable across builds of the app."""
+        found: dict[str, Connector | SourceMapper | SinkMapper] = {}
         for stream, sources in self.sources.items():
-            found |= {f"source {number} of {stream}": source.source for number, source in enumerate(sources)}
+            for number, source in enumerate(sources):
+                found[f"source {number} of {stream}"] = source.source
+                found[f"mapper of source {number} of {stream}"] = source.mapper
         for stream, sinks in self.sinks.items():
-            found |= {f"sink {number} of {stream}": sink.sink for number, sink in enumerate(sinks)}
-        return {
-            name: ConnectorState(connector)
-            for name, connector in found.items()
-            if type(connector).snapshot is not Connector.snapshot
-        }
+            for number, sink in enumerate(sinks):
+                found[f"sink {number} of {stream}"] = sink.sink
+                found[f"mapper of sink {number} of {stream}"] = sink.mapper
+        return {name: ConnectorState(one) for name, one in found.items() if type(one).snapshot not in _STATELESS}
 
     def _all_sources(self) -> list[SourceRuntime]:
         return [source for sources in self.sources.values() for source in sources]
@@ -139,15 +141,18 @@ class Connectors:
         return [sink for sinks in self.sinks.values() for sink in sinks]
 
 
-class ConnectorState:
-    """The state of one connector as a step of a snapshot."""
+_STATELESS = (Connector.snapshot, SourceMapper.snapshot, SinkMapper.snapshot)
 
-    def __init__(self, connector: Connector) -> None:
+
+class ConnectorState:
+    """The state of one connector or mapper as a step of a snapshot."""
+
+    def __init__(self, connector: Connector | SourceMapper | SinkMapper) -> None:
         self._connector = connector
 
     @property
     def kind(self) -> str:
-        """Name of the connector's class."""
+        """Name of the class."""
         return type(self._connector).__qualname__
 
     def save(self, writer: SnapshotWriter) -> None:

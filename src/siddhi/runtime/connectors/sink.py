@@ -68,8 +68,10 @@ class SinkRuntime:
         group: events of a chunk with the same group are published together; None: all of them.
         type_: name of the connector.
         policy: the pauses between attempts.
+        replay_mapper: makes the mapper of a replay, already initialised; None: the mapper has no state, and is used for that, too.
 
     Attributes:
+        mapper: the user's mapper.
         fault: the stream's error handling.
         number: its position among the sinks of the stream.
         published: number of published payloads.
@@ -92,6 +94,7 @@ class SinkRuntime:
         group: Group | None = None,
         type_: str = "",
         policy: RetryPolicy | None = None,
+        replay_mapper: Callable[[], SinkMapper] | None = None,
     ) -> None:
         self.sink = sink
         self.lock = lock
@@ -101,7 +104,8 @@ class SinkRuntime:
         # The limit is one of attempts to publish, if on.error counts those.
         self._policy = replace(policy, limit=None)
         self._waits = on_error in (OnError.WAIT, OnError.RETRY)
-        self._mapper = mapper
+        self.mapper = mapper
+        self._replay_mapper = replay_mapper
         self._type = type_
         self._label = label
         self._on_error = on_error
@@ -190,9 +194,9 @@ class SinkRuntime:
         listener = _Payloads(self.publish, events)
         try:
             if single:
-                self._mapper.map_event(events[0], listener)
+                self.mapper.map_event(events[0], listener)
             else:
-                self._mapper.map_events(events, listener)
+                self.mapper.map_events(events, listener)
         except Exception as error:  # noqa: BLE001 - handled by the error handling of the stream
             self.fault(error, events)
 
@@ -216,10 +220,16 @@ class SinkRuntime:
         try:
             if payload is not None:
                 self._publish_now(payload, events)
-            elif len(events) == 1:
-                self._mapper.map_event(events[0], _Payloads(self._publish_now, events))
+                return
+            mapper = self.mapper
+            if self._replay_mapper is not None:
+                mapper = self._replay_mapper()
+                mapper.begin_replay()
+            listener = _Payloads(self._publish_now, events)
+            if len(events) == 1:
+                mapper.map_event(events[0], listener)
             else:
-                self._mapper.map_events(events, _Payloads(self._publish_now, events))
+                mapper.map_events(events, listener)
         except ConnectionUnavailableError as error:
             self._reconnect(error)
             raise

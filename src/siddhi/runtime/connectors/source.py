@@ -70,8 +70,10 @@ class SourceRuntime:
         fault: see the attribute.
         lock: the app's lock.
         width: number of attributes of the stream.
+        replay_mapper: makes the mapper of a replay, already initialised; None: the mapper has no state, and is used for that, too.
 
     Attributes:
+        mapper: the user's mapper.
         number: its position among the sources of the stream.
         received: number of payloads.
         events: number of events sent into the stream.
@@ -99,6 +101,7 @@ class SourceRuntime:
         fault: Fault | None = None,
         lock: AbstractContextManager[object] | None = None,
         width: int = 0,
+        replay_mapper: Callable[[], SourceMapper] | None = None,
     ) -> None:
         self.source = source
         self.number = 0
@@ -107,7 +110,8 @@ class SourceRuntime:
         self._lock = lock
         self._width = width
         self.received = self.events = self.bytes = self.failures = 0
-        self._mapper = mapper
+        self.mapper = mapper
+        self._replay_mapper = replay_mapper
         self._type = type_
         self._label = label
         self.input = input_
@@ -197,9 +201,9 @@ class SourceRuntime:
         handler = _Filler(self, given, timestamp)
         try:
             if given or self._row is not None or self._transport:
-                self._map(payload, given, handler)
+                self._map(self.mapper, payload, given, handler)
             else:
-                self._mapper.map(payload, handler)
+                self.mapper.map(payload, handler)
         except NotRunningError:
             note = self._repeats.note(f"{self._label}: payloads while the app is not running")
             if note is not None:
@@ -233,20 +237,25 @@ class SourceRuntime:
             )
 
     def replay(self, payload: object, given: tuple[object, ...]) -> None:
-        """Map a payload again, and raise its errors.
+        """Map a payload again, by a mapper that shares no state with the other payloads, and raise its errors.
 
         Raises:
             Exception: as :meth:`map`, or a part of the payload can't be mapped; its other parts are sent.
         """
+        mapper = self.mapper
+        if self._replay_mapper is not None:
+            mapper = self._replay_mapper()
+            mapper.begin_replay()
         handler = _Filler(self, given, None, reports=False)
-        self._map(payload, given, handler)
+        self._map(mapper, payload, given, handler)
         if handler.error is not None:
             raise handler.error
 
-    def _map(self, payload: object, given: tuple[object, ...], handler: _Filler) -> None:
+    def _map(self, mapper: SourceMapper, payload: object, given: tuple[object, ...], handler: _Filler) -> None:
         """Map a payload with its transport properties, and send its events.
 
         Args:
+            mapper: the mapper.
             payload: the payload.
             given: values of the transport properties; empty: all are null.
             handler: receives the events.
@@ -262,7 +271,7 @@ class SourceRuntime:
         if self._row is not None:
             handler.send_row(self._row)
         else:
-            self._mapper.map(payload, handler)
+            mapper.map(payload, handler)
 
     def _converted(self, given: tuple[object, ...]) -> list[object]:
         """Return the values of the attributes that get transport properties."""
@@ -272,7 +281,7 @@ class SourceRuntime:
                     f"the source passed {len(given)} transport properties, expected {len(self._transport)}"
                 )
             given = (None,) * len(self._transport)
-        if None in given and not self._mapper.allow_null_in_transport_properties:
+        if None in given and not self.mapper.allow_null_in_transport_properties:
             missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
             raise ValueError(f"missing transport properties: {', '.join(missing)}")
         return [mapping.convert(value) for mapping, value in zip(self._transport, given, strict=True)]

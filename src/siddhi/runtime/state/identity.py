@@ -15,7 +15,7 @@ _UNNAMED = re.compile(r"(?:query 'query_\d+'|partition 'partition_\d+')$")
 _INNER = "query 'anonymous-"
 _NAMED = re.compile(r"^@info\(.*\bname\s*=", re.MULTILINE)
 _PART_OF = re.compile(r"(?:limit of |limits of |purge of |buffer of )(.*)$", re.DOTALL)
-_NAME = re.compile(r"(?:source|sink) \d+ of (?P<stream>.*)$|\w+ '(?P<name>.*)'$", re.DOTALL)
+_NAME = re.compile(r"(?:mapper of )?(?:source|sink) \d+ of (?P<stream>.*)$|\w+ '(?P<name>.*)'$", re.DOTALL)
 
 
 def owner_of(label: str) -> str:
