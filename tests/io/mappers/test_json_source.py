@@ -100,7 +100,7 @@ def test_bad_elements_of_a_list_are_stored_one_by_one() -> None:
     payload = '[{"s": "a", "i": 1, "d": 1}, {"s": "b", "i": "x", "d": 1}, 5, {"s": "c", "i": 3, "d": null}]'
     found = read(DEFAULT, THREE, [payload])
     assert found.chunks == [[("a", 1, 1.0), ("c", 3, None)]]
-    assert [stored for _, stored in found.failed] == ['{"s":"b","i":"x","d":1}', "5"]
+    assert [stored for _, stored in found.failed] == ['[{"s":"b","i":"x","d":1}]', "[5]"]
 
 
 def test_a_stored_element_keeps_its_enclosing_element() -> None:

@@ -79,7 +79,7 @@ def test_a_failed_mapping_can_go_to_the_fault_stream(clock, caplog):
         (status,) = runtime.connectors()
     assert good == [("a", 1), ("c", 2)]
     assert [row[:2] for row in bad] == [(None, None)] * 3
-    assert [row[2].payload for row in bad] == ['{"k": "b", "v": "x"}', '{"k":"d"}', "nonsense"]
+    assert [row[2].payload for row in bad] == ['{"k": "b", "v": "x"}', '[{"k":"d"}]', "nonsense"]
     assert "attribute 'v': \"x\" is not an int" in str(bad[0][2])
     assert status.failures == 3
     assert caplog.records == []

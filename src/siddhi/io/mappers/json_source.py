@@ -8,7 +8,7 @@ from siddhi.errors import MappingFailedError
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.mappers.json_decoder import Decode, custom_decoder, default_decoder
 from siddhi.io.mappers.json_path import MISSING, JsonPath
-from siddhi.io.mappers.json_values import compact, exact_reader, loose_reader, parse
+from siddhi.io.mappers.json_values import compact, exact_reader, loose_reader, parse, plain
 from siddhi.io.options import OptionHolder
 from siddhi.io.source import AttributeMapping, InputEventHandler, SourceMapper
 
@@ -33,6 +33,8 @@ class JsonSourceMapper(SourceMapper):
         self.allow_null_in_transport_properties = not self._strict
         enclosing = options.static("enclosing.element", "$").strip()
         self._enclosing = JsonPath(enclosing)
+        # Precedes a stored element whose place can't be told by keys; no JSON document begins so.
+        self._mark = f"{enclosing} = " if mappings and self._enclosing.keys is None else None
         self._paths = [(mapping.position, JsonPath(mapping.mapping)) for mapping in mappings]
         self._names = {name: position for position, (name, _) in enumerate(context.attributes)}
         self._exact = [exact_reader(name, type_) for name, type_ in context.attributes]
@@ -54,6 +56,11 @@ class JsonSourceMapper(SourceMapper):
             MappingFailedError: the payload is not JSON, or its only event can't be mapped. Of a list, the elements that can't
                 be mapped are reported to the handler after the others are sent.
         """
+        if isinstance(payload, memoryview):
+            payload = bytes(payload)
+        if self._mark is not None and isinstance(payload, str) and payload.startswith(self._mark):
+            handler.send_row(self._custom_row(plain(parse(payload[len(self._mark) :]))))
+            return
         decoded = None if self._decode is None else self._decode(payload)
         if decoded is not None:
             is_list, rows = decoded
@@ -96,11 +103,15 @@ class JsonSourceMapper(SourceMapper):
             handler.fail(cause, self._payload_of(element))
 
     def _payload_of(self, element: Any) -> str:
-        """Return a payload with one element of a list."""
-        keys = self._enclosing.keys if self._paths else ()
+        """Return a payload with one element of a list, to which the same rules apply as in the list."""
         text = compact(element)
-        for key in reversed(keys or ()):
-            text = f"[{text}]" if isinstance(key, int) else f"{{{compact(key)}:{text}}}"
+        if self._mark is not None:
+            return f"{self._mark}{text}"
+        # The default layout has other rules for a single object, and a list, or null, alone is no element.
+        if not self._paths or element is None or isinstance(element, list):
+            text = f"[{text}]"
+        for key in reversed((self._enclosing.keys or ()) if self._paths else ()):
+            text = f"[{'null,' * key}{text}]" if isinstance(key, int) else f"{{{compact(key)}:{text}}}"
         return text
 
     def _single_row(self, document: Any) -> Row:
