@@ -183,7 +183,7 @@ def test_files_of_a_folder_are_read_in_order_and_moved(manager: SiddhiManager, t
     text = source(options, attributes=", e = 'trp:eof', n = 'trp:file.name'", stream="s string, e bool, n string")
     _, rows = started(manager, text)
     wait_for(lambda: (done / "b.txt").exists())
-    assert rows == [("a1", False, "a.txt"), ("a2", True, "a.txt"), ("b1", False, "b.txt"), ("b2", True, "b.txt")]
+    assert rows == [("a1", False, "a.txt"), (" a2 ", True, "a.txt"), ("b1", False, "b.txt"), (" b2 ", True, "b.txt")]
     assert [path.name for path in folder.iterdir()] == ["c.other"]
 
 
@@ -363,3 +363,81 @@ def test_stdout_gets_a_line_per_payload(manager: SiddhiManager, capsys: pytest.C
     runtime, _ = started(manager, text)
     send(runtime, "a", "b")
     assert capsys.readouterr().out == '{"event":{"s":"a"}}\n{"event":{"s":"b"}}\n'
+
+
+@pytest.mark.parametrize("tailing", ["true", "false"])
+def test_lines_keep_the_blanks_around_them(manager: SiddhiManager, tmp_path: Path, tailing: str) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"\tb\t\r\n a \n\t\t\n")
+    _, rows = started(manager, source(f"file.uri = '{path}', tailing = '{tailing}'"))
+    wait_for(lambda: len(rows) == 3)
+    assert texts(rows) == ["\tb\t", " a ", "\t\t"]
+
+
+RECORDS = 'a,"x\r\ny"\r\nb,"2 "" 3\n\n,4"\nc,5" pipe\n"",z\n'
+RECORD_ROWS = [("a", "x\r\ny"), ("b", '2 " 3\n\n,4'), ("c", '5" pipe'), ("", "z")]
+
+
+def csv_source(options: str) -> str:
+    return (
+        f"@app:name('In') @source(type = 'file', {options}, {FAST}, @map(type = 'csv'))"
+        " define stream S (k string, v string);"
+    )
+
+
+@pytest.mark.parametrize("options", ["tailing = 'true'", "tailing = 'false'", "mode = 'text.full'"])
+def test_a_csv_record_is_a_payload_in_every_mode(manager: SiddhiManager, tmp_path: Path, options: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(RECORDS.encode())
+    _, rows = started(manager, csv_source(f"file.uri = '{path}', {options}"))
+    wait_for(lambda: len(rows) == 4)
+    assert rows == RECORD_ROWS
+
+
+def test_a_restore_within_a_csv_record_loses_none(
+    manager: SiddhiManager, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'a,1\nb,"x\ny')
+    text = csv_source(f"file.uri = '{path}'")
+    runtime, rows = started(manager, text)
+    wait_for(lambda: "a quoted field in" in caplog.text)
+    assert rows == [("a", "1")]
+    state = runtime.snapshot()
+    runtime.shutdown()
+    with path.open("a", encoding="utf-8") as file:
+        file.write('\nz"\nc,3\n')
+    runtime = manager.create_siddhi_app_runtime(text)
+    rows = collect(runtime, "S")
+    runtime.restore(state)
+    runtime.start()
+    wait_for(lambda: len(rows) == 2)
+    assert rows == [("b", "x\ny\nz"), ("c", "3")]
+
+
+def test_a_quote_without_an_end_costs_its_own_record_only(
+    manager: SiddhiManager, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('a,"1\nb,"2"\nc,3\nd,"4\ne,5\n', encoding="utf-8")
+    _, rows = started(manager, csv_source(f"file.uri = '{path}', tailing = 'false'"))
+    wait_for(lambda: len(rows) == 3 and caplog.text.count("a quoted field has no end") == 2)
+    assert rows == [("b", "2"), ("c", "3"), ("e", "5")]
+
+
+def test_payload_numbers_go_on_after_a_restore(manager: SiddhiManager, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("a\nb\n", encoding="utf-8")
+    text = source(f"file.uri = '{path}'", attributes=", n = 'trp:sequence.number'", stream="s string, n int")
+    runtime, rows = started(manager, text)
+    wait_for(lambda: len(rows) == 2)
+    state = runtime.snapshot()
+    runtime.shutdown()
+    with path.open("a", encoding="utf-8") as file:
+        file.write("c\nd\n")
+    runtime = manager.create_siddhi_app_runtime(text)
+    again = collect(runtime, "S")
+    runtime.restore(state)
+    runtime.start()
+    wait_for(lambda: len(again) == 2)
+    assert rows + again == [("a", 0), ("b", 1), ("c", 2), ("d", 3)]

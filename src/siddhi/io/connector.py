@@ -72,6 +72,7 @@ class ConnectorContext:
         mapper: name of the mapper, such as ``json``; empty: there is none.
         is_named: whether the app has a name; an app without one gets a new random name in each run.
         config: system configuration of this connector (``SiddhiManager.set_config_manager``), by key.
+        line_scanner: of the mapper, see :meth:`siddhi.io.source.SourceMapper.line_scanner`.
     """
 
     app: str
@@ -88,6 +89,7 @@ class ConnectorContext:
     cron: Callable[[str], Callable[[int], int | None]] = _no_cron
     binary_events: Callable[[bytes], list[Event] | None] = lambda _: None
     is_named: bool = True
+    line_scanner: Callable[[bytes, bool], bool | None] | None = None
 
     def lasting_name(self, owner: str, option: str) -> str:
         """Return the app's name, for the default of an option that must be the same in the next run.

@@ -171,6 +171,14 @@ class SourceMapper:
             SiddhiAppError: an option is missing or invalid; the app is not created.
         """
 
+    def line_scanner(self) -> Callable[[bytes, bool], bool | None] | None:
+        """Return the function by which a source of lines joins those of a record; called after :meth:`init`.
+
+        ``fn(line, is_open)`` returns whether a quoted field is open after a line, given whether one is open before it, or None
+        if the line is malformed. None instead of a function: every line is a payload.
+        """
+        return None
+
     @abstractmethod
     def map(self, payload: Any, handler: InputEventHandler) -> None:
         """Map a payload to events, and pass them to the handler.

@@ -120,6 +120,11 @@ class Matches:
         """Whether there is more than blanks of a match without its end."""
         return self._ends is not None and self._start is not None and bool(self._text[self._start :].strip())
 
+    @property
+    def is_open(self) -> bool:
+        """False: the source warns of a match without its end when the file is complete."""
+        return False
+
     def skip(self) -> None:
         """Leave out the match that is too large; the next one begins after it."""
         self._skips = self._begins is None

@@ -31,8 +31,8 @@ _BLOCK = 256 * 1024
 class FileSource(ReplayableSource):
     """Reads a file, or the files of a folder one after the other.
 
-    The position is the byte after the last processed payload and the identity of its file: device, inode, and for a
-    finished file time of change and size. While tailing, a renamed file is read to its end before its successor.
+    The position is the byte after the last processed payload, its number in the file, and the identity of the file: device,
+    inode, and for a finished file time of change and size. While tailing, a renamed file is read to its end before its successor.
     """
 
     def init(
@@ -148,7 +148,8 @@ class FileSource(ReplayableSource):
         succeeded = True
         try:
             with file:
-                succeeded = await self._deliver_whole(path, identity, file, start[3] if resumes and start else 0)
+                offset, number = (start[3], _number_after(start)) if resumes and start else (0, 0)
+                succeeded = await self._deliver_whole(path, identity, file, offset, number)
         except (OSError, ValueError) as error:
             logger.error("source 'file' of stream '%s': can't read '%s': %s", self.context.stream, path, error)
             succeeded = False
@@ -157,25 +158,25 @@ class FileSource(ReplayableSource):
         self._done[path] = identity
         await asyncio.to_thread(self._act, path, 0 if succeeded else 1)
 
-    async def _deliver_whole(self, path: str, identity: list[int], file: BinaryIO, offset: int) -> bool:
+    async def _deliver_whole(self, path: str, identity: list[int], file: BinaryIO, offset: int, number: int) -> bool:
         options = self._options
-        number, pending = 0, None
+        pending = None
         if options.cutting.mode in ("text.full", "binary.full"):
             content = await asyncio.to_thread(file.read)
             payload = content if options.cutting.mode == "binary.full" else text_of(content.removeprefix(BOM))
             properties = self._properties(path, is_last=True, number=0, length=len(content))
-            return await self.deliver(payload, properties, [path, *identity[:2], len(content), identity])
+            return await self.deliver(payload, properties, [path, *identity[:2], len(content), identity, 0])
         # One payload is held back, so that the last one is known.
         async for payload, end in self._payloads(file, offset):
             if pending is not None:
                 properties = self._properties(path, is_last=False, number=number, length=len(pending[0]))
-                await self.put(pending[0], properties, [path, *identity[:2], pending[1], None])
+                await self.put(pending[0], properties, [path, *identity[:2], pending[1], None, number])
                 number += 1
             pending = (payload, end)
         if pending is not None:
             properties = self._properties(path, is_last=True, number=number, length=len(pending[0]))
             # A line that can't be mapped is logged or stored; its file does not fail.
-            await self.deliver(pending[0], properties, [path, *identity[:2], pending[1], identity])
+            await self.deliver(pending[0], properties, [path, *identity[:2], pending[1], identity, number])
         return True
 
     async def _payloads(self, file: BinaryIO, offset: int) -> Any:
@@ -210,7 +211,7 @@ class FileSource(ReplayableSource):
         cutting = self._options.cutting
         first = cutting.first_byte(offset)
         file.seek(first)
-        return cutting.splitter(offset, file.read(offset - first), strips=not self._options.tailing)
+        return cutting.splitter(offset, file.read(offset - first), self.context.line_scanner)
 
     def _warn_of_rest(self, lines: Splitter, file: BinaryIO) -> None:
         if lines.is_unfinished:
@@ -252,6 +253,7 @@ class FileSource(ReplayableSource):
     async def _tail(self, start: list[Any] | None) -> None:
         path = self._options.path
         file, offset = await asyncio.to_thread(_opened, path, start)
+        number = _number_after(start) if start is not None and offset else 0
         try:
             while True:
                 if file is None:  # between the two steps of a rotation
@@ -260,7 +262,8 @@ class FileSource(ReplayableSource):
                     continue
                 status = os.fstat(file.fileno())
                 key = [status.st_dev, status.st_ino]
-                lines, numbers = self._splitter(file, offset), count()
+                lines, numbers = self._splitter(file, offset), count(number)
+                number, is_told = 0, False
                 while True:
                     rotated = not await asyncio.to_thread(_is_at, path, key)
                     size = os.fstat(file.fileno()).st_size
@@ -274,6 +277,13 @@ class FileSource(ReplayableSource):
                     if rotated:
                         break
                     await self._put_found(lines, lines.settle(at_rest=at_rest), numbers, key)
+                    if lines.is_open and at_rest and not is_told:
+                        is_told = True
+                        logger.warning(
+                            "source 'file' of stream '%s': a quoted field in '%s' has no end yet; waiting for it",
+                            self.context.stream,
+                            path,
+                        )
                     await asyncio.sleep(self._options.interval)
                 await self._put_found(lines, lines.finish(), numbers, key)
                 self._warn_of_rest(lines, file)
@@ -293,10 +303,15 @@ class FileSource(ReplayableSource):
                 properties: Sequence[object] = ()
                 if self._names:
                     properties = self._properties(path, is_last=False, number=number, length=len(payload))
-                await self.put(payload, properties, [path, *key, end, None])
+                await self.put(payload, properties, [path, *key, end, None, number])
         except ValueError as error:
             logger.error("source 'file' of stream '%s': '%s': %s", self.context.stream, path, error)
             lines.skip()
+
+
+def _number_after(position: list[Any]) -> int:
+    """Return the number of the payload after that of a position; snapshots of earlier versions do not have it."""
+    return position[5] + 1 if len(position) > 5 else 0
 
 
 def _identity(status: os.stat_result) -> list[int]:

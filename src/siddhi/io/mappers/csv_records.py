@@ -74,6 +74,45 @@ class CsvFormat(NamedTuple):
 
         return end_of
 
+    def line_scanner(self) -> Callable[[bytes, bool], bool | None]:
+        """Return the function that tells whether a quoted field of a record goes on after a line.
+
+        ``fn(line, is_open)`` takes a line without its line end, and whether a quoted field is open before it; it returns
+        whether one is open after it, or None if there is text after the end of a quoted field.
+        """
+        delimiter = re.escape(self.delimiter.encode())
+        blanks = b"" if self.delimiter[0] == " " else b" *"
+        quote = re.compile(rb'%b"' % (blanks if self.trims else b"")).match
+        quoted = re.compile(rb'[^"]*(?:""[^"]*)*').match
+        after_quoted = re.compile(rb"%b(?:%b|\r|(\Z))" % (blanks, delimiter)).match
+        after_plain = re.compile(rb"%b|\r" % delimiter).search
+
+        def scan(line: bytes, is_open: bool) -> bool | None:
+            at = 0
+            while True:
+                if not is_open:
+                    opening = quote(line, at)
+                    if opening is None:
+                        found = after_plain(line, at)
+                        if found is None:
+                            return False
+                        at = found.end()
+                        continue
+                    at = opening.end()
+                is_open = False
+                content = quoted(line, at)
+                at = len(line) if content is None else content.end()
+                if at == len(line):
+                    return True
+                closing = after_quoted(line, at + 1)
+                if closing is None:
+                    return None
+                if closing[1] is not None:
+                    return False
+                at = closing.end()
+
+        return scan
+
     def field_writer(self) -> Callable[[str], str]:
         """Return the function that quotes a field if it must be quoted.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from siddhi.errors import MappingFailedError, shown
@@ -36,8 +37,12 @@ class CsvSourceMapper(SourceMapper):
         format_ = format_of(options)
         self._records = format_.reader()
         self._header_end = format_.first_record_end()
+        self._scanner = format_.line_scanner()
         self._write = format_.record_writer()
         self._rows = context.record_reader(columns, null=null, lenient=not strict).rows
+
+    def line_scanner(self) -> Callable[[bytes, bool], bool | None]:
+        return self._scanner
 
     def map(self, payload: Any, handler: InputEventHandler) -> None:
         """Map a payload.

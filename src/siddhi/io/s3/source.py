@@ -212,7 +212,7 @@ class S3Source(ReplayableSource):
         async for block in self._blocks(listed, first):
             if splitter is None:
                 before = block[: offset - first]
-                splitter = self._cutting.splitter(offset, before, strips=True)
+                splitter = self._cutting.splitter(offset, before, self.context.line_scanner)
                 block = block[len(before) :]
             for found in splitter.feed(block):
                 yield found

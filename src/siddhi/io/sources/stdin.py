@@ -60,7 +60,7 @@ class StdinSource(AsyncSource):
         given = self._input
         if given is None:
             return
-        lines = Lines(0, 0 if given.is_begun else self._skipped, LARGEST_LINE, strips=False)
+        lines = Lines(0, 0 if given.is_begun else self._skipped, LARGEST_LINE, self.context.line_scanner)
         block, given.rest = given.rest, b""
         while True:
             await self._put_lines(given, lines, block)
@@ -83,7 +83,7 @@ class StdinSource(AsyncSource):
                 await self.put(line)
                 done = end
         except asyncio.CancelledError:
-            given.rest = block[done - start :] if done else rest + block
+            given.rest = (rest + block)[max(done - start + len(rest), 0) :]
             raise
         except ValueError as error:
             logger.error("source 'stdin' of stream '%s': %s; it is left out", self.context.stream, error)

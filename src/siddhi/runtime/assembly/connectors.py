@@ -124,7 +124,12 @@ def build_source(
     initialised(mapper)
     if plan.mappings and not mappings:
         runtime.ignore_payloads()
-    own = replace(about, config=plan.config, is_named=plan.app_is_named)
+    own = replace(
+        about,
+        config=plan.config,
+        is_named=plan.app_is_named,
+        line_scanner=mapper.line_scanner() if mappings or not plan.mappings else None,
+    )
     _init(plan.source, plan.span, source.init, runtime, options, runtime.transport_properties, own)
     runtime.number = number
     return runtime
