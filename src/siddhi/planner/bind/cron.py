@@ -2,21 +2,27 @@
 
 A field is ``*``, a value, a range ``a-b`` (which may wrap), a step ``a/n`` or ``a-b/n``, or a list of those; months and
 days of the week have names. One of the two day fields is ``?``. ``L`` is the last day (of the month, or ``6L``: the last
-Friday), ``15W`` the working day nearest to the 15th, ``6#3`` the third Friday.
+Friday), ``15W`` the working day nearest to the 15th, ``L-3W`` that nearest to the third day before the last,
+``6#3`` the third Friday.
+
+When the clocks are set back, a rule that repeats within the hour, or in every hour, fires in both passes of the repeated hour; one
+of fixed times fires once, in the first pass.
 """
 
 from __future__ import annotations
 
 import calendar
 from bisect import bisect_left, bisect_right
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from siddhi._frozen import frozen
 
 __all__ = ["CronSchedule", "parse_cron"]
 
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_MONTHS = (
+    "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER",
+)  # fmt: skip
+_WEEKDAYS = ("SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY")
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
 _BEGIN_MS, _END_MS = -86_400_000, 7_258_204_800_000  # contains those years in all time zones
 
@@ -26,15 +32,16 @@ class _Field:
     name: str
     low: int
     high: int
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # their first three letters are names, too
+    largest_step: int | None = None  # after '*'; None: any
 
 
-_SECONDS = _Field("seconds", 0, 59)
-_MINUTES = _Field("minutes", 0, 59)
-_HOURS = _Field("hours", 0, 23)
-_DAYS = _Field("day of month", 1, 31)
-_MONTH = _Field("month", 1, 12, _MONTHS)
-_WEEKDAY = _Field("day of week", 1, 7, _WEEKDAYS)
+_SECONDS = _Field("seconds", 0, 59, largest_step=59)
+_MINUTES = _Field("minutes", 0, 59, largest_step=59)
+_HOURS = _Field("hours", 0, 23, largest_step=23)
+_DAYS = _Field("day of month", 1, 31, largest_step=31)
+_MONTH = _Field("month", 1, 12, _MONTHS, 12)
+_WEEKDAY = _Field("day of week", 1, 7, _WEEKDAYS, 7)
 _YEARS = _Field("year", _FIRST_YEAR, _LAST_YEAR)
 
 
@@ -43,8 +50,8 @@ class CronSchedule:
     """The schedule of a cron expression. Values are sorted; ``weekdays`` count from 1 (Sunday).
 
     ``days`` and ``weekdays`` are None where the field is ``?``; ``special`` is a day rule ``(kind, a, b)``:
-    ``last`` (b days before the end), ``last_working``, ``working`` (nearest to day a), ``last_weekday`` (weekday a),
-    ``nth_weekday`` (the b-th weekday a).
+    ``last`` (b days before the end), ``last_working`` (nearest to that day), ``working`` (nearest to day a), ``last_weekday``
+    (weekday a), ``nth_weekday`` (the b-th weekday a). ``repeats``: it fires in both passes of a repeated hour.
     """
 
     seconds: tuple[int, ...]
@@ -55,6 +62,7 @@ class CronSchedule:
     weekdays: tuple[int, ...] | None
     years: tuple[int, ...]
     special: tuple[str, int, int] | None = None
+    repeats: bool = False
 
     def next_after(self, time_ms: int, tz: tzinfo | None = None) -> int | None:
         """Return the first time after ``time_ms``, or None if there is none.
@@ -66,6 +74,21 @@ class CronSchedule:
         if time_ms >= _END_MS:
             return None
         start = datetime.fromtimestamp(max(time_ms, _BEGIN_MS) // 1000 + 1, tz)
+        if not self.repeats:
+            return self._search(start, time_ms, tz)
+        if start.fold:
+            return self._search(start, time_ms, tz, is_second=True)
+        found = self._search(start, time_ms, tz)
+        repeated = _repeated_s(start)
+        if repeated and (found is None or not _repeated_s(datetime.fromtimestamp(found // 1000, tz))):
+            # The first pass has no more times: those of the second one begin up to an hour before in local time.
+            second = self._search(start - timedelta(seconds=repeated), time_ms, tz, is_second=True)
+            if found is None or (second is not None and second < found):
+                return second
+        return found
+
+    def _search(self, start: datetime, time_ms: int, tz: tzinfo | None, *, is_second: bool = False) -> int | None:
+        """Return the first time after ``time_ms``, from a local time on, by the first or second pass of repeated hours."""
         for year in self.years[bisect_left(self.years, start.year) :]:
             for month in self.months:
                 if (year, month) < (start.year, start.month):
@@ -74,7 +97,9 @@ class CronSchedule:
                     if (year, month, day) < (start.year, start.month, start.day):
                         continue
                     is_first = (year, month, day) == (start.year, start.month, start.day)
-                    found = self._on_day(datetime(year, month, day, tzinfo=tz), start if is_first else None, time_ms)
+                    found = self._on_day(
+                        datetime(year, month, day, tzinfo=tz), start if is_first else None, time_ms, is_second
+                    )
                     if found is not None:
                         return found
         return None
@@ -87,6 +112,40 @@ class CronSchedule:
             until_ms: milliseconds since 1970.
             tz: the time zone of the expression; None: that of the machine.
         """
+        found = self._before_last(n, until_ms, tz)
+        if not self.repeats or found >= until_ms:
+            return found
+        last = _END_MS // 1000
+        begin, end = (
+            datetime.fromtimestamp(max(min(t // 1000, last), 0), tz).astimezone(tz) for t in (found, until_ms)
+        )
+        repeated = (begin.utcoffset() or timedelta()) - (end.utcoffset() or timedelta())
+        if repeated <= timedelta():
+            return found
+        # The second pass is missing in the count: find its beginning, and leave out as many of the first times.
+        low, high = found // 1000, min(until_ms // 1000, last)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if datetime.fromtimestamp(middle, tz).astimezone(tz).utcoffset() == begin.utcoffset():
+                low = middle
+            else:
+                high = middle
+        turn = high * 1000 - 1
+        rest = n - self._times_between(turn, turn + int(repeated.total_seconds()) * 1000, tz)
+        found = self._before_last(rest, until_ms, tz) if rest > 0 else until_ms
+        if found < turn:
+            return found
+        return self._before_last(n - max(rest, 0) - self._times_between(turn, found, tz), turn, tz)
+
+    def _times_between(self, time_ms: int, until_ms: int, tz: tzinfo | None) -> int:
+        """Return the number of times after a time, up to another one."""
+        number, time = 0, self.next_after(time_ms, tz)
+        while time is not None and time <= until_ms:
+            number, time = number + 1, self.next_after(time, tz)
+        return number
+
+    def _before_last(self, n: int, until_ms: int, tz: tzinfo | None) -> int:
+        """Return the time before the last n local times, each of which counts once."""
         if until_ms < _BEGIN_MS:
             return until_ms
         end = datetime.fromtimestamp(min(until_ms, _END_MS) // 1000, tz)
@@ -101,7 +160,7 @@ class CronSchedule:
                     is_last = (year, month, day) == (end.year, end.month, end.day)
                     times = self._times_until(end) if is_last else of_a_day
                     if n <= times:
-                        return self._nth_of_day(datetime(year, month, day, tzinfo=tz), times - n) - 1
+                        return self._nth_of_day(datetime(year, month, day, tzinfo=tz), times - n, until_ms) - 1
                     n -= times
         return _BEGIN_MS
 
@@ -119,18 +178,19 @@ class CronSchedule:
                 whole = bound in values
         return count + whole
 
-    def _nth_of_day(self, day: datetime, number: int) -> int:
-        """Return the nth time of a day, in milliseconds since 1970."""
+    def _nth_of_day(self, day: datetime, number: int, until_ms: int) -> int:
+        """Return the nth time of a day, in milliseconds since 1970: of both passes the last one up to a time."""
         minutes, second = divmod(number, len(self.seconds))
         hour, minute = divmod(minutes, len(self.minutes))
         found = day.replace(hour=self.hours[hour], minute=self.minutes[minute], second=self.seconds[second])
-        return int(found.timestamp()) * 1000
+        second = _instant_s(found, is_second=True) * 1000
+        return second if self.repeats and second <= until_ms else _instant_s(found, is_second=False) * 1000
 
     def has_days(self) -> bool:
         """Return whether the schedule fires on any day, past or future."""
         return any(self._days_of(year, month) for year in self.years for month in self.months)
 
-    def _on_day(self, day: datetime, start: datetime | None, time_ms: int) -> int | None:
+    def _on_day(self, day: datetime, start: datetime | None, time_ms: int, is_second: bool) -> int | None:
         """Return the first time of a day after ``time_ms``; ``start`` is a lower bound on the first day."""
         least = (0, 0, 0) if start is None else (start.hour, start.minute, start.second)
         for hour in self.hours[bisect_left(self.hours, least[0]) :]:
@@ -138,7 +198,7 @@ class CronSchedule:
                 later = (hour, minute) > least[:2]
                 for second in self.seconds if later else self.seconds[bisect_left(self.seconds, least[2]) :]:
                     # When the clocks are set forward, a local time may not exist and map to an earlier time: take the next.
-                    found = int(day.replace(hour=hour, minute=minute, second=second).timestamp()) * 1000
+                    found = _instant_s(day.replace(hour=hour, minute=minute, second=second), is_second=is_second) * 1000
                     if found > time_ms:
                         return found
         return None
@@ -153,6 +213,17 @@ class CronSchedule:
             return [day for day in self.days if day <= length]
         assert self.weekdays is not None
         return [day for day in range(1, length + 1) if weekday_of[day - 1] in self.weekdays]
+
+
+def _instant_s(local: datetime, *, is_second: bool) -> int:
+    """Return a local time in seconds since 1970, in the first or second pass of a repeated hour."""
+    first = int(local.timestamp())
+    return max(first, int(local.replace(fold=1).timestamp())) if is_second else first
+
+
+def _repeated_s(local: datetime) -> int:
+    """Return the seconds after which a local time is repeated; 0: it is not, or this is its second pass."""
+    return 0 if local.fold else _instant_s(local, is_second=True) - int(local.timestamp())
 
 
 def parse_cron(text: str) -> CronSchedule:
@@ -184,6 +255,8 @@ def parse_cron(text: str) -> CronSchedule:
         weekdays=_values(_WEEKDAY, weekday_text) if plain and weekday_text != "?" else None,
         years=_values(_YEARS, parts[6] if len(parts) == 7 else "*"),
         special=special,
+        # A list of numbers is fixed times; '*', a range or a step repeats.
+        repeats=parts[2] == "*" or any(sign in field for field in parts[:2] for sign in "*/-"),
     )
     if not schedule.has_days():
         raise ValueError(
@@ -205,6 +278,11 @@ def _values(field: _Field, text: str) -> tuple[int, ...]:
                     f"invalid step '{part}' in field '{field.name}' of a cron expression", "write it as 0/15"
                 )
             step = int(step_text)
+            if span in ("*", "") and field.largest_step is not None and step > field.largest_step:
+                raise ValueError(
+                    f"invalid step '{part}' in field '{field.name}' of a cron expression",
+                    f"steps of this field are 1 to {field.largest_step}",
+                )
         if span in ("*", "") and (span or slash):
             low, high = field.low, field.high
         elif "-" in span:
@@ -221,8 +299,9 @@ def _values(field: _Field, text: str) -> tuple[int, ...]:
 
 
 def _value(field: _Field, text: str) -> int:
-    if text in field.names:
-        return field.names.index(text) + 1
+    for number, name in enumerate(field.names, 1):
+        if text in (name, name[:3]):
+            return number
     if field is _WEEKDAY and text == "L":
         return field.high
     if not (text.isascii() and text.isdigit()):
@@ -236,7 +315,7 @@ def _value(field: _Field, text: str) -> int:
 
 
 def _range_hint(field: _Field) -> str:
-    names = f" or {field.names[0]} to {field.names[-1]}" if field.names else ""
+    names = f" or {field.names[0][:3]} to {field.names[-1][:3]}" if field.names else ""
     return f"{field.name}: {field.low} to {field.high}{names}"
 
 
@@ -246,7 +325,8 @@ def _day_rule(text: str) -> tuple[str, int, int] | None:
     if text == "LW":
         return ("last_working", 0, 0)
     if text.startswith("L-"):
-        return ("last", 0, _value(_Field("offset from the last day", 1, 30), text[2:]))
+        kind = "last_working" if text.endswith("W") else "last"
+        return (kind, 0, _value(_Field("offset from the last day", 1, 30), text[2:].removesuffix("W")))
     if text.endswith("W"):
         return ("working", _value(_DAYS, text[:-1]), 0)
     return None
@@ -272,6 +352,8 @@ def _special_day(rule: tuple[str, int, int], weekday_of: list[int]) -> list[int]
         return days[number - 1 : number]
     if kind == "last_weekday":
         return [max(day for day in range(1, length + 1) if weekday_of[day - 1] == value)]
-    wanted = length if kind == "last_working" else min(value, length)
+    wanted = length - number if kind == "last_working" else value
+    if not 1 <= wanted <= length:
+        return []
     working = [day for day in range(1, length + 1) if 2 <= weekday_of[day - 1] <= 6]
     return [min(working, key=lambda day: (abs(day - wanted), day > wanted))]
