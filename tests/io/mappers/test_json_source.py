@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.io.mappers import json_decoder
+from siddhi.io.mappers.json_path import MISSING, JsonPath
 from tests.kit.mapping import Mapped, read
 
 DEFAULT = "@map(type = 'json')"
@@ -123,10 +124,45 @@ def test_paths_of_jsonpath_select_values() -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "document", "found"),
+    [
+        ("$.tags[0:2]", {"tags": "north"}, []),
+        ("$.tags[0:2]", {"tags": ["a", "b", "c"]}, ["a", "b"]),
+        ("$.tags[::-1]", {"tags": ["a", "b"]}, ["b", "a"]),
+        ("$..[1:]", {"tags": "north", "more": ["a", "b"]}, ["b"]),
+        ("$[?@.a > 0]", [{"a": True}, {"a": 1}, {"a": "1"}, {"a": None}], [{"a": 1}]),
+        ("$[?@.a < 1]", [{"a": False}, {"a": 0}], [{"a": 0}]),
+        ("$[?@.a >= @.b]", [{"a": True, "b": False}, {"a": True, "b": True}, {}], [{"a": True, "b": True}, {}]),
+        ("$[?@.a == @.b]", [{"a": [1], "b": [True]}, {"a": {"x": 0}, "b": {"x": False}}, {"a": [1], "b": [1.0]}],
+         [{"a": [1], "b": [1.0]}]),
+        ("$[?@ != 1]", [1, 1.0, True, "1"], [True, "1"]),
+        ("$[?@.a]", [{"a": 0}, {"a": None}, {}], [{"a": 0}, {"a": None}]),
+        ("$[?@.a == null]", [{"a": 0}, {"a": None}, {}], [{"a": None}]),
+        ("$[?@.a in ['x', 'y']]", [{"a": "x"}, {"a": "z"}], [{"a": "x"}]),
+        ("$[?@.a =~ /x.*/]", [{"a": "xy"}, {"a": "z"}], [{"a": "xy"}]),
+        ("$['a','b']", {"a": 1, "b": 2}, [1, 2]),
+        ("$.a[-1]", {"a": [1, 2]}, 2),
+        ("$.a[-1]", {"a": "xy"}, MISSING),
+    ],
+)  # fmt: skip
+def test_jsonpath_follows_rfc_9535(path: str, document: object, found: object) -> None:
+    result = JsonPath(path).find(document)
+    assert result is MISSING if found is MISSING else json.dumps(result) == json.dumps(found)
+
+
+@pytest.mark.parametrize(
     ("map_", "message"),
     [
         ("@map(type = 'json', fail.on.missing.attribute = 'yes')", "expected 'true' or 'false'"),
         ("@map(type = 'json', enclosing.element = '$.a[', @attributes(s = 'a'))", "invalid JSONPath"),
+        ("@map(type = 'json', @attributes(s = '$.a[?@.b <> 1]'))", "there is no '<>'"),
+        ("@map(type = 'json', @attributes(s = '$.a[?@.b <> 1 and @.c in [1]]'))", "there is no '<>'"),
+        ("@map(type = 'json', @attributes(s = '$.a[?@.b === 1]'))", "unexpected token '='"),
+        ("@map(type = 'json', @attributes(s = '$.a[?@.b like 1]'))", "invalid JSONPath"),
+        ("@map(type = 'json', @attributes(s = '$.a[?@.b + 1 > 2]'))", "invalid JSONPath"),
+        ("@map(type = 'json', @attributes(s = '$.a | $.b'))", "unexpected token"),
+        ("@map(type = 'json', @attributes(s = '$.a[b]'))", "invalid JSONPath"),
+        ("@map(type = 'json', @attributes(s = \"$.a[?typeof(@.b) == 'x']\"))", "'typeof' is not defined"),
     ],
 )
 def test_an_invalid_option_is_refused(map_: str, message: str) -> None:

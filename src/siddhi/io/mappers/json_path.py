@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.io.mappers.json_values import plain
@@ -15,7 +15,6 @@ MISSING: Any = object()
 """The result of a path that a document does not have."""
 
 _STEP = re.compile(r"""\.?([^\s.\[\]()*?,:'"@$]+)|\[(\d+)\]|\['([^'\\]*)'\]|\["([^"\\]*)"\]""")
-_SEVERAL = re.compile(r"\.\.|\*|\[\?|\[[^\]'\"]*[:,]")
 
 
 class JsonPath:
@@ -34,8 +33,9 @@ class JsonPath:
     def __init__(self, text: str) -> None:
         self.text = text
         self.keys = _keys(text)
-        self._find_all = None if self.keys is not None else _library(text)
-        self._several = _SEVERAL.search(text) is not None
+        self._find_all: Callable[[Any], Sequence[object]] | None = None
+        if self.keys is None:
+            self._find_all, self._several = _library(text)
 
     def find(self, document: object) -> Any:
         """Return the value in a document, or :data:`MISSING`; a path that can select several values returns a list."""
@@ -70,17 +70,13 @@ def _keys(text: str) -> tuple[str | int, ...] | None:
     return tuple(keys)
 
 
-def _library(text: str) -> Callable[[object], list[object]]:
+def _library(text: str) -> tuple[Callable[[Any], Sequence[object]], bool]:
     try:
-        import jsonpath
+        from siddhi.io.mappers.json_path_library import finder
     except ImportError:
         raise SiddhiAppCreationError(
             f"path '{text}' needs the package python-jsonpath",
             code="E326",
             hint="pip install 'siddhi[json]', or use a path of keys and indexes such as $.a.b[0]",
         ) from None
-    try:
-        path = jsonpath.compile(text if text.startswith("$") else f"$.{text}")
-    except jsonpath.JSONPathError as error:
-        raise SiddhiAppCreationError(f"invalid JSONPath '{text}': {error}", code="E326") from error
-    return lambda document: path.findall(cast("Any", document))
+    return finder(text if text.startswith("$") else f"$.{text}")
