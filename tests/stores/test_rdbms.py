@@ -10,6 +10,7 @@ from contextlib import closing
 import pytest
 
 from siddhi import SiddhiManager
+from siddhi.config import InMemoryConfigManager
 from siddhi.errors import SiddhiAppCreationError
 from tests.kit import postgres
 from tests.kit.connectors import StoppedTime
@@ -219,12 +220,39 @@ def test_a_table_without_a_column_prevents_the_start(manager, file):
     assert "@store(type = 'rdbms'" in str(caught.value)
 
 
+@pytest.mark.parametrize("option", ["jdbc.url", "url"])
+def test_a_jdbc_address_is_a_url(manager, tmp_path, option):
+    address = f"{option} = 'jdbc:sqlite:{(tmp_path / 'a.db').as_posix()}', jdbc.driver.name = 'org.sqlite.JDBC'"
+    app = f"{STREAMS} @store(type = 'rdbms', {address}) define table T (s string, v int); from I insert into T;"
+    with manager.create_siddhi_app_runtime(app) as runtime:
+        assert not runtime.warnings
+        runtime.input_handler("I").send(("a", 1))
+        assert [event.data for event in runtime.query("from T select s, v")] == [("a", 1)]
+    assert (tmp_path / "a.db").exists()
+
+
+def test_a_datasource_is_a_reference_of_the_configuration(manager, tmp_path):
+    path = (tmp_path / "a.db").as_posix()
+    manager.set_config_manager(
+        InMemoryConfigManager(references={"TRADES.type": "rdbms", "TRADES.jdbc.url": f"jdbc:sqlite:{path}"})
+    )
+    app = f"{STREAMS} @store(type = 'rdbms', datasource = 'TRADES') define table T (s string, v int); from I insert into T;"
+    with manager.create_siddhi_app_runtime(app) as runtime:
+        runtime.input_handler("I").send(("a", 1))
+        assert [event.data for event in runtime.query("from T select s, v")] == [("a", 1)]
+    assert (tmp_path / "a.db").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "attributes", "message"),
     [
         ("", "s string", "has no 'url', and the app has no name"),
         (", username = 'ann', password = 'secret'", "s string", "has the option 'username' but no 'url'"),
-        (", jdbc.url = 'jdbc:mysql://x:secret@y'", "s string", "has the option 'jdbc.url' but no 'url'"),
+        (", jdbc.url = 'jdbc:h2:./db', username = 'sa', jdbc.driver.name = 'org.h2.Driver'", "s string", "use SQLite instead"),
+        (", jdbc.url = 'jdbc:oracle:thin:@x'", "s string", "addresses of 'oracle' are not supported"),
+        (", jdbc.url = 'jdbc:sqlite:', url = 'sqlite://'", "s string", "both 'url' and 'jdbc.url'"),
+        (", datasource = 'D'", "s string", "datasource 'D' is not defined in the configuration"),
+        (", url = 'sqlite://', field.length = 'x:1'", "s string", "invalid 'field.length' of store 'rdbms': 'x:1'"),
         (", url = 'nonsense'", "s string", "invalid 'url' of store 'rdbms': expected a database URL"),
         (", url = 'nodb://x:secret@y/z'", "s string", "invalid 'url' of store 'rdbms': expected a database URL"),
         (", url = 'mysql+nodriver://x'", "s string", "invalid 'url' of store 'rdbms': expected a database URL"),

@@ -10,10 +10,15 @@ import pytest
 
 from siddhi import SiddhiManager
 from siddhi.errors import SiddhiAppCreationError
+from siddhi.io.options import Option, OptionHolder, Template
+from siddhi.stores.record_table import TableContext
+from siddhi.types import AttributeType
 from tests.kit import postgres
 from tests.kit.stores import App
 
 sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
+
+from siddhi.stores.rdbms_schema import describe_table
 
 WIDE = "(k int, l long, s string, f float, d double, b bool)"
 
@@ -160,3 +165,16 @@ def test_a_table_created_by_other_tools_in_sqlite(manager, tmp_path):
     app = start(manager, f"sqlite:///{tmp_path.as_posix()}/t.db", "T", WIDE)
     app.send("I", row)
     assert app.ask("from T select *") == [row]
+
+
+def test_strings_of_keys_have_a_length_in_mysql() -> None:
+    from sqlalchemy.dialects import mysql
+
+    options = OptionHolder("store 'rdbms'", [Option("field.length", [Template(("t:99",))])])
+    attributes = tuple((name, AttributeType.STRING) for name in "kit")
+    context = TableContext("A", "T", attributes, (0,), ((1,),), lambda *_: None)
+    table = describe_table(options, context, mysql.dialect())
+    statement = " ".join(str(sa.schema.CreateTable(table).compile(dialect=mysql.dialect())).split())
+    assert "k VARCHAR(254) COLLATE utf8mb4_bin NOT NULL, i VARCHAR(254) COLLATE utf8mb4_bin" in statement
+    assert "t VARCHAR(99) COLLATE utf8mb4_bin" in statement
+    assert "k TEXT NOT NULL" in str(sa.schema.CreateTable(table))

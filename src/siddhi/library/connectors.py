@@ -84,8 +84,20 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
                 "the working directory",
                 place="url",
             ),
+            ConnectorOption(
+                "jdbc.url",
+                "instead of 'url': the address of a database of MySQL, MariaDB, PostgreSQL or SQLite as Java writes it, such as "
+                "jdbc:mysql://host:3306/db",
+            ),
+            ConnectorOption("jdbc.driver.name", "has no effect: the address says which driver is used"),
+            ConnectorOption("datasource", "a ref in the configuration of the manager that has the other options"),
             ConnectorOption("username", "the user, unless the url contains it"),
             ConnectorOption("password", "the password, unless the url contains it", secret=True),
+            ConnectorOption(
+                "field.length",
+                "in MySQL and MariaDB the most characters of strings in keys and indexes, such as 'symbol:100,name:50'; "
+                "default: 254",
+            ),
             ConnectorOption("table.name", "the name of the table in the database; default: the name of the table"),
             ConnectorOption(
                 "timeout", "how long to wait for an answer of the database, in seconds; default: '30 sec'", unit="sec"

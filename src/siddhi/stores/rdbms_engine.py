@@ -65,7 +65,9 @@ def make_engine(options: OptionHolder, app: str | None) -> tuple[sa.Engine, Stat
         ) from error
     except ModuleNotFoundError as error:
         raise SiddhiAppCreationError(
-            f"the database driver of store 'rdbms' is not installed: {error}", code="E326", hint="install it with pip"
+            f"the database driver of store 'rdbms' is not installed: {error}",
+            code="E326",
+            hint="pip install pymysql" if "pymysql" in str(error) else "install it with pip",
         ) from error
     if engine.dialect.name == "sqlite":
         _control_transactions(engine)
@@ -149,7 +151,7 @@ def sqlstate_of(error: BaseException | None) -> str | None:
 def driver_limits(url: sa.URL, seconds: float, given: bool) -> dict[str, Any]:
     """Return the timeout arguments of a driver, unless the url sets them."""
     driver = url.get_driver_name()
-    if driver in ("psycopg", "psycopg2"):
+    if driver in ("psycopg", "psycopg2", "pymysql"):
         limits: dict[str, Any] = {"connect_timeout": max(1, round(min(seconds, _CONNECTING_S)))}
     elif driver == "pg8000":
         limits = {"timeout": seconds}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 from sqlalchemy.engine.interfaces import Dialect
 
 from siddhi.errors import SiddhiAppCreationError
@@ -19,6 +20,9 @@ __all__ = ["check_table", "describe_table", "make_table"]
 
 _LONGEST_INDEX = 60
 """Maximum length of an index name in bytes; PostgreSQL's limit is 63."""
+_KEY_LENGTH = 254
+"""Characters of a string in a key or index of MySQL, as in Siddhi."""
+_MYSQL = ("mysql", "mariadb")
 
 
 def describe_table(options: OptionHolder, context: TableContext, dialect: Dialect) -> sa.Table:
@@ -33,11 +37,19 @@ def describe_table(options: OptionHolder, context: TableContext, dialect: Dialec
         raise _refused("'table.name' of store 'rdbms' is empty", "remove the option, or name a table")
     _check_names(name, context, dialect)
     keys = context.primary_key
+    indexed = {context.attributes[i][0] for positions in (keys, *context.indexes) for i in positions}
+    lengths = dict.fromkeys(indexed, _KEY_LENGTH) | _lengths(options, context)
     table = sa.Table(
         name,
         sa.MetaData(schema=schema),
         *[
-            sa.Column(name, COLUMN_TYPES[type_], primary_key=i in keys, nullable=i not in keys, autoincrement=False)
+            sa.Column(
+                name,
+                _column_type(type_, lengths.get(name)),
+                primary_key=i in keys,
+                nullable=i not in keys,
+                autoincrement=False,
+            )
             for i, (name, type_) in enumerate(context.attributes)
         ],
     )
@@ -46,6 +58,31 @@ def describe_table(options: OptionHolder, context: TableContext, dialect: Dialec
         wanted = [columns[position] for position in positions]
         sa.Index(_index_name(name, [column.name for column in wanted]), *wanted)
     return table
+
+
+def _column_type(type_: AttributeType, length: int | None) -> sa.types.TypeEngine[Any]:
+    """Return the type of a column. In MySQL a string is compared by its characters, and a key has a length."""
+    plain = COLUMN_TYPES[type_]
+    if type_ is not AttributeType.STRING:
+        return plain
+    collation = "utf8mb4_bin"
+    of_mysql = mysql.LONGTEXT(collation=collation) if length is None else mysql.VARCHAR(length, collation=collation)
+    return plain.with_variant(of_mysql, *_MYSQL)
+
+
+def _lengths(options: OptionHolder, context: TableContext) -> dict[str, int]:
+    """Return the lengths of the option ``field.length``."""
+    found: dict[str, int] = {}
+    names = {name for name, _ in context.attributes}
+    for part in filter(None, options.static("field.length", "").split(",")):
+        name, _, length = (piece.strip() for piece in part.partition(":"))
+        if name not in names or not (length.isascii() and length.isdecimal() and 0 < int(length) <= 16383):
+            raise _refused(
+                f"invalid 'field.length' of store 'rdbms': '{part}'",
+                "write attributes and lengths, such as 'symbol:100,name:50'",
+            )
+        found[name] = int(length)
+    return found
 
 
 def make_table(engine: sa.Engine, table: sa.Table) -> None:
@@ -133,8 +170,10 @@ def _fits(type_: AttributeType, found: sa.types.TypeEngine[Any], dialect: str) -
         case AttributeType.STRING:
             return isinstance(found, sa.String)
         case AttributeType.BOOL:
-            return isinstance(found, sa.Boolean) or (
-                dialect == "sqlite" and isinstance(found, (sa.Integer, sa.Numeric))
+            return (
+                isinstance(found, sa.Boolean)
+                or (dialect == "sqlite" and isinstance(found, (sa.Integer, sa.Numeric)))
+                or (dialect in _MYSQL and isinstance(found, mysql.TINYINT))
             )
         case AttributeType.INT:
             return isinstance(found, sa.Integer) and not isinstance(found, sa.SmallInteger)

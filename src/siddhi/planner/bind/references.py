@@ -12,13 +12,19 @@ from siddhi.query_api.span import Node
 __all__ = ["resolved"]
 
 
-def resolved(catalog: Catalog, annotation: Annotation, at: Node) -> Annotation:
+def resolved(catalog: Catalog, annotation: Annotation, at: Node, key: str = "ref") -> Annotation:
     """Return an annotation with the elements of its reference; its own elements take precedence.
+
+    Args:
+        catalog: has the configuration.
+        annotation: the annotation.
+        at: where it is.
+        key: the element that names the reference.
 
     Raises:
         SiddhiAppCreationError: the reference is not in the configuration, or not allowed by the policy.
     """
-    name = annotation.element("ref")
+    name = annotation.element(key)
     if name is None:
         return annotation
     catalog.permissions.reference(name, at)
@@ -26,11 +32,11 @@ def resolved(catalog: Catalog, annotation: Annotation, at: Node) -> Annotation:
     if configured is None:
         raise creation_error(
             "E326",
-            f"ref '{name}' is not defined in the configuration",
+            f"{key} '{name}' is not defined in the configuration",
             at,
-            "give the manager a configuration with set_config_manager()",
+            f"give the manager a configuration with a ref '{name}' by set_config_manager()",
         )
-    own = tuple(element for element in annotation.elements if (element.key or "").lower() != "ref")
+    own = tuple(element for element in annotation.elements if (element.key or "").lower() != key)
     catalog.permissions.beside_reference(name, configured, own, at)
     own_keys = {(element.key or "").lower() for element in own}
     referred = tuple(Referred(key, value) for key, value in configured.items() if key.lower() not in own_keys)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from siddhi._frozen import replace
 from siddhi.extension.connectors import StoreMetadata
+from siddhi.extension.jdbc import is_jdbc, url_of_jdbc
 from siddhi.planner.bind.annotations import duration_ms, only, positive, required
 from siddhi.planner.bind.catalog import Catalog
 from siddhi.planner.bind.connector_options import extension_of, options_of, require_options
 from siddhi.planner.bind.references import resolved
 from siddhi.planner.plan.connectors import CachePlan, StoreErrorAction, StorePlan
+from siddhi.planner.plan.warning import AppWarning
 from siddhi.planner.problems import close_to, creation_error, located
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import TableDefinition
@@ -30,6 +33,8 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
         return None
     at: Node = located(annotation, definition)
     annotation = resolved(catalog, annotation, at)
+    if (annotation.element("type") or "").lower() == "rdbms":
+        annotation = _translated(catalog, resolved(catalog, annotation, at, "datasource"), at)
     metadata = extension_of(catalog, StoreMetadata, annotation, "type", at)
     elements = [element for element in annotation.elements if (element.key or "").lower() != "on.error"]
     options = options_of(catalog, metadata, elements, (), at)
@@ -43,6 +48,37 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
         app_is_named=catalog.app_is_named,
         span=at.span,
     )
+
+
+def _translated(catalog: Catalog, annotation: Annotation, at: Node) -> Annotation:
+    """Return a store of an SQL database with the option ``url`` in place of ``jdbc.url``."""
+    elements = []
+    for element in annotation.elements:
+        if (element.key or "").lower() not in ("url", "jdbc.url"):
+            elements.append(element)
+            continue
+        location: Node = located(element, at)
+        if (element.key or "").lower() == "jdbc.url" and annotation.element("url") is not None:
+            raise creation_error("E326", "store 'rdbms' has both 'url' and 'jdbc.url'", location, "remove one of them")
+        url = element.value
+        if is_jdbc(url):
+            try:
+                url, ignored = url_of_jdbc(url)
+            except ValueError as error:
+                message, hint = error.args
+                raise creation_error(
+                    "E326", f"invalid '{element.key}' of store 'rdbms': {message}", location, hint
+                ) from None
+            for name in ignored:
+                catalog.note(
+                    AppWarning(
+                        f"parameter '{name}' in '{element.key}' of store 'rdbms' has no effect",
+                        location,
+                        "remove it, or write a parameter of the Python driver into a 'url' of SQLAlchemy",
+                    )
+                )
+        elements.append(replace(element, key="url", value=url))
+    return replace(annotation, elements=tuple(elements))
 
 
 def _cache(catalog: Catalog, store: Annotation, at: Node) -> CachePlan | None:
