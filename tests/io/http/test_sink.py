@@ -130,10 +130,10 @@ def test_values_cannot_add_headers(start: Start, caplog: pytest.LogCaptureFixtur
     assert "line end" in caplog.text
 
 
-def test_an_attribute_alone_is_the_list_of_headers(start: Start) -> None:
+def test_a_placeholder_alone_is_the_list_of_headers(start: Start) -> None:
     recorder = Recorder()
     with serving(recorder) as port:
-        runtime, _ = start(app(port, "headers = 's'"))
+        runtime, _ = start(app(port, "headers = '{{s}}'"))
         send(runtime, ("'A:1','B:2'", 1))
         runtime.shutdown()
     [(_, _, headers, _)] = recorder.requests
@@ -416,6 +416,7 @@ def test_an_app_starts_again(manager: SiddhiManager) -> None:
         ("basic.auth.username = 'a'", "need each other"),
         ("basic.auth.username = 'a', basic.auth.password = 'b', bearer.token = 'c'", "invalid option 'bearer.token'"),
         ("headers = 'nothing'", "invalid option 'headers'"),
+        ("headers = 's'", "invalid option 'headers'"),
         ("headers = \"'a b:c'\"", "invalid option 'headers'"),
         ("proxy.port = '1'", "invalid option 'proxy.port'"),
         ("consumer.key = 'k'", "need each other"),

@@ -98,8 +98,16 @@ def test_a_source_reads_what_a_sink_writes(events: list[tuple[Any, ...]], chunk:
     assert [singles(row) for row in found.rows] == [singles(row) for row in events]
 
 
-def test_a_topic_can_be_the_value_of_an_attribute() -> None:
+def test_a_topic_can_have_the_name_of_an_attribute() -> None:
     text = "@sink(type = 'inMemory', topic = 'to', @map(type = 'json')) define stream S (to string);"
+    with published("to") as payloads, published("here") as elsewhere, running(text) as runtime:
+        runtime.input_handler("S").send(("here",))
+    assert payloads == ['{"event":{"to":"here"}}']
+    assert elsewhere == []
+
+
+def test_a_topic_can_be_the_value_of_an_attribute() -> None:
+    text = "@sink(type = 'inMemory', topic = '{{to}}', @map(type = 'json')) define stream S (to string);"
     with published("here") as payloads, running(text) as runtime:
         runtime.input_handler("S").send(("here",))
     assert payloads == ['{"event":{"to":"here"}}']

@@ -3,10 +3,15 @@ from __future__ import annotations
 import pytest
 
 from siddhi.errors import AttributeNotExistError
-from siddhi.extension import Registry, SourceMetadata, builtin_registry, sink
+from siddhi.extension import Registry, SinkMapperMetadata, SinkMetadata, SourceMetadata, builtin_registry, sink
 from siddhi.io import Sink
+from siddhi.planner.bind.catalog import Catalog
+from siddhi.planner.bind.connector_options import options_of
 from siddhi.planner.explain.app import explain
 from siddhi.planner.plan.connectors import SinkErrorAction, TemplatePlan
+from siddhi.query_api.annotation import Annotation, Element
+from siddhi.query_api.definition import Attribute
+from siddhi.types import AttributeType
 from tests.kit.planning import planned, refused
 
 STREAM = "define stream S (k string, v int);"
@@ -47,22 +52,48 @@ def test_several_connectors_are_in_text_order():
         ("{{v}}", (1,)),
         ("{{v}}{{k}}", (1, 0)),
         ("{k}{{k}}}", ("{k}", 0, "}")),
-        ("`{{k}}x`", (0, "x")),
-        ("`{{k}} x`", ("`", 0, " x`")),
-        ("`k`", ("k",)),
+        ("`{{k}}x`", ("`", 0, "x`")),
+        ("`k`", ("`k`",)),
+        ("k", ("k",)),
+        (" k ", (" k ",)),
         ("}.}", ("}.}",)),
         ("", ("",)),
     ],
 )
-def test_templates_contain_the_texts_of_attributes(text, parts):
+def test_an_option_is_dynamic_only_where_a_placeholder_stands(text, parts):
     (found,) = stream_of(f"@sink(type='inMemory', topic='{text}')").sinks
     assert found.options[0].templates == (TemplatePlan(parts),)
 
 
-@pytest.mark.parametrize("text", ["k", " k "])
-def test_a_template_of_one_attribute_gives_its_value(text):
-    (found,) = stream_of(f"@sink(type='inMemory', topic='{text}')").sinks
-    assert found.options[0].templates == (TemplatePlan((0,), is_value=True),)
+@pytest.mark.parametrize(
+    ("text", "plan"),
+    [
+        ("k", TemplatePlan((0,), is_value=True)),
+        (" k ", TemplatePlan((0,), is_value=True)),
+        ("`k`", TemplatePlan(("k",))),
+        ("`{{k}}x`", TemplatePlan((0, "x"))),
+        ("`{{k}} x`", TemplatePlan(("`", 0, " x`"))),
+        ("{{k}}", TemplatePlan((0,))),
+    ],
+)
+def test_a_payload_of_one_attribute_is_its_value(text, plan):
+    (found,) = stream_of(f"@sink(type='inMemory', topic='t', @map(type='keyvalue', @payload(x='{text}')))").sinks
+    assert found.payloads == (("x", plan),)
+
+
+def test_no_option_of_a_sink_takes_the_name_of_an_attribute_for_a_value():
+    """Every option that can have attributes is static text where no placeholder stands, for built-in and own connectors."""
+    registry = builtin_registry()
+    catalog, attributes, at = Catalog(registry), (Attribute("k", AttributeType.STRING),), Annotation("sink")
+    checked = 0
+    for kind in (SinkMetadata, SinkMapperMetadata):
+        for name in registry.names(kind):
+            metadata = registry.connector(kind, name)
+            for option in (one for one in metadata.options if one.name != "type"):
+                (plan,) = options_of(catalog, metadata, [Element(option.name, "k")], attributes, at)
+                assert plan.templates == (TemplatePlan(("k",)),), (name, option.name)
+                checked += 1
+    assert checked > 100
 
 
 @pytest.mark.parametrize("text", ["{{ k }}", "{{K}}", "{{}}"])

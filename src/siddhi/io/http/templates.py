@@ -17,7 +17,7 @@ _FIRST = 0xE000  # the private use area: stands for the attribute at a position 
 class Headers:
     """The option ``headers``: names and values of headers, with attributes.
 
-    The list is parsed before values are filled in, so that a value can't add a header. An attribute alone stands for the
+    The list is parsed before values are filled in, so that a value can't add a header. A placeholder alone stands for the
     whole list.
 
     Args:
@@ -33,7 +33,7 @@ class Headers:
         self._context = context
         self._list: Option | None = None
         self._parsed: list[list[tuple[str, str]]] = []
-        if any(template.is_value for template in option.templates):
+        if any(len(template.parts) == 1 and not template.is_static for template in option.templates):
             self._list = option
             return
         expected = "names and values such as 'X-Kind:trade','X-Symbol:{{symbol}}'"

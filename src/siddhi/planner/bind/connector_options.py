@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from siddhi.extension.connectors import ConnectorMetadata
 from siddhi.planner.bind.catalog import Catalog
-from siddhi.planner.bind.templates import plan_template
+from siddhi.planner.bind.templates import plan_option
 from siddhi.planner.plan.connectors import OptionPlan, TemplatePlan
 from siddhi.planner.plan.warning import AppWarning
 from siddhi.planner.problems import close_to, creation_error, located, unknown_extension
@@ -88,8 +88,8 @@ def options_of(
             catalog.note(AppWarning(f"unknown option '{name}' of {what}", location, _hint(name, metadata)))
         template = TemplatePlan((element.value,))
         if attributes and known is not None and known.dynamic:
-            template = plan_template(element.value, attributes, location)
-        elif not plan_template(element.value, None, location).is_static:
+            template = plan_option(element.value, attributes, location)
+        elif not plan_option(element.value, None, location).is_static:
             dynamic = [option.name for option in metadata.options if option.dynamic]
             raise creation_error(
                 "E326",

@@ -17,7 +17,7 @@ from siddhi.planner.bind.annotations import only
 from siddhi.planner.bind.catalog import Catalog
 from siddhi.planner.bind.connector_options import extension_of, options_of, require_options
 from siddhi.planner.bind.references import resolved
-from siddhi.planner.bind.templates import plan_template
+from siddhi.planner.bind.templates import plan_payload
 from siddhi.planner.plan.connectors import (
     AttributeMappingPlan,
     DistributionPlan,
@@ -220,7 +220,7 @@ def _payloads(
             element.key or "",
             TemplatePlan((element.value,))
             if plain
-            else plan_template(element.value, attributes, located(element, location)),
+            else plan_payload(element.value, attributes, located(element, location)),
         )
         for element in annotation.elements
     )
