@@ -80,6 +80,7 @@ _BY_ELEMENT: dict[str, tuple[_Known, ...]] = {
         _STORE,
         _Known("purge", ("enable", "interval"), bare=False, inside=(_Known("retentionPeriod"),)),
         _Known("PartitionById", ("enable", "shardId"), bare=False),
+        _Known("persistedAggregation", ("enable",), bare=False),
         _Known("limit"),
     ),
     "a query": _QUERY,

@@ -12,6 +12,7 @@ from siddhi.planner.bind.resolver import Resolver
 from siddhi.planner.bind.scope import OutputScope, RowScope
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, Attr, Const, TypedExpression
 from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan, SourceKind, TablePlan
+from siddhi.planner.plan.warning import AppWarning
 from siddhi.planner.problems import (
     a_type,
     creation_error,
@@ -136,7 +137,14 @@ def _set(
     for assignment in written:
         target = assignment.target
         if target.source not in (None, table.id):
-            raise unknown_definition("table", target.source or "", (table.id,), target)
+            resolver.catalog.note(
+                AppWarning(
+                    f"'set {target.source}.{target.name}' assigns '{target.name}' of table '{table.id}': "
+                    f"the qualifier '{target.source}' is ignored",
+                    located(target, at),
+                    f"write set {table.id}.{target.name} = ...",
+                )
+            )
         position = _position(table, target.name, located(target, at))
         given = typed_parameter(resolver.catalog, resolver(assignment.value), table.attributes[position].type)
         value = _as_type(given, table.attributes[position], assignment.value, at)

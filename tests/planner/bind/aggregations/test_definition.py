@@ -208,6 +208,14 @@ def test_invalid_annotations_are_refused(annotation: str, message: str) -> None:
     assert message in error.message
 
 
+@pytest.mark.parametrize("value", ["false", "FALSE", " false "])
+def test_persistence_that_is_not_enabled_is_an_ordinary_aggregation(value: str) -> None:
+    text = "define aggregation A from S select sum(i) as t aggregate every sec, min;"
+    found = planned(f"@persistedAggregation(enable='{value}') {text}")
+    assert found.warnings == ()
+    assert found.aggregations["A"].durations == planned(text).aggregations["A"].durations
+
+
 # --- refusals
 
 

@@ -105,7 +105,7 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
 
 def _check_annotations(definition: AggregationDefinition) -> None:
     persisted = only(definition.annotations, "persistedAggregation")
-    if persisted is not None:
+    if persisted is not None and (persisted.element("enable") or "").strip().lower() != "false":
         location = located(persisted, definition)
         raise unsupported(
             "persisted aggregations (@persistedAggregation)",
