@@ -16,8 +16,9 @@ import operator
 
 from siddhi._core.aggregate.aggregator cimport Aggregator, found
 from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn
-from siddhi._core.record.event cimport BOOL, CURRENT, FLOAT, INT, LONG, OBJECT, TIMER, CellC, EventC
+from siddhi._core.record.event cimport BOOL, CURRENT, FLOAT, INT, LONG, OBJECT, STRING, TIMER, CellC, EventC
 from siddhi._core.record.event import TYPE_NAMES
+from siddhi._core.record.exact cimport exact_text
 from siddhi._core.record.frame cimport FALSE, NULL_VALUE, TRUE, VALUE, FrameC, box, unbox
 from siddhi._core.runtime.sampler cimport Sampler, SpanC, profiling, sampler_here
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
@@ -195,6 +196,8 @@ cdef int evaluate(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
         return TRUE if value else FALSE
     if self.type != OBJECT and isinstance(value, bool):
         refuse(self, value)
+    if self.type == STRING and isinstance(value, str):
+        value = exact_text(value)
     try:
         # A float is not accepted as an integer; C would truncate it.
         unbox(index_of(value) if self.type == INT or self.type == LONG else value, self.type, &cell)

@@ -24,6 +24,7 @@ from siddhi._core.record.event cimport (
     BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
 )
 from siddhi._core.record.event import TYPE_NAMES
+from siddhi._core.record.exact cimport exact_text
 from siddhi._core.record.user_event cimport row_values
 
 cdef extern from "siddhi/single.h":
@@ -837,7 +838,7 @@ def restore_batch(Layout layout not None, timestamps not None, tuple columns not
         code = layout.codes[i]
         memcpy(builder.valid[i], <const char*> valid, n)
         if code == STRING or code == OBJECT:
-            objects = values
+            objects = values if code == OBJECT else [None if value is None else exact_text(value) for value in values]
             for row in range(n):
                 if builder.valid[i][row]:
                     Py_INCREF(objects[row])

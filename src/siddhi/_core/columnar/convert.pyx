@@ -16,10 +16,12 @@ from siddhi._core.record.event cimport (
     BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
 )
 from siddhi._core.record.event import TYPE_NAMES
+from siddhi._core.record.exact cimport exact_text
 from siddhi.errors import shown
 
 cdef extern from "Python.h":
     bint PyUnicode_Check(PyObject* value)
+    bint PyUnicode_CheckExact(PyObject* value)
 
 cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
@@ -267,6 +269,7 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
     cdef PyObject** objects = <PyObject**> chunk.values
     cdef int code = layout.codes[position]
     cdef Py_ssize_t i, n = chunk.length
+    cdef bint exact
     cdef Memory memory, scratch, bits
     cdef EventC* event
     cdef ColumnChunk made
@@ -278,12 +281,19 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
         chunk = chunk_of_objects(tuple(values), chunk.type_name)
         objects = <PyObject**> chunk.values
     if code == STRING:
+        exact = True
         for i in range(0 if chunk.texts else n):
-            if objects[i] is not NULL and not PyUnicode_Check(objects[i]):
+            if objects[i] is NULL or PyUnicode_CheckExact(objects[i]):
+                continue
+            exact = False
+            if not PyUnicode_Check(objects[i]):
                 value = <object> objects[i]
                 raise ValueError(f"row {first_row + i}: attribute '{layout.names[position]}' (string) can't take "
                                  f"{shown(value)}: it is a {type(value).__name__}")
-        return chunk
+        if exact:
+            return chunk
+        return chunk_of_objects(
+            tuple([None if objects[i] is NULL else exact_text(<object> objects[i]) for i in range(n)]), chunk.type_name)
     # One record takes every value in turn, so that the rules of a row are implemented once.
     scratch = allocate(sizeof(EventC) + 8 * (layout.words + layout.width))
     event = <EventC*> scratch.data

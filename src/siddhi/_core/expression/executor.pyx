@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from siddhi._core.expression.kernels cimport add, divide, multiply, num, remainder, subtract
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, EventC
 from siddhi._core.record.event import TYPE_NAMES
+from siddhi._core.record.exact cimport exact_text
 from siddhi._core.record.frame cimport MAX_BLOCK, VALUE, box, unbox
 
 MOST_REPORTED = 2000  # characters of a description: it contains those of its operands, which adds up in long chains
@@ -94,6 +95,8 @@ def make_constant(value, int type):
     if value is None:
         executor.c.fn = <eval_fn> null_value
         return executor
+    if type == STRING and isinstance(value, str):
+        value = exact_text(value)
     unbox(value, type, &executor.c.value)
     executor.kind = CONSTANT
     if type == BOOL:

@@ -21,6 +21,7 @@ from siddhi._core.expression.executor cimport (
 )
 from siddhi._core.expression.executor import make_event_timestamp
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC
+from siddhi._core.record.exact cimport exact_text
 from siddhi._core.record.frame cimport FALSE, NULL_VALUE, TRUE, VALUE, FrameC, box, now_ms
 from siddhi._core.record.java cimport parse_double, parse_float, parse_int, parse_long
 from siddhi.errors import shown
@@ -239,8 +240,7 @@ cdef int text_of_cast(const ExecC* x, EventC* e, FrameC* f, void** out) except -
         return NULL_VALUE
     if not isinstance(<object> value, str):
         refuse(x, <object> value)
-    out[0] = value
-    return VALUE
+    return keep_object(x, exact_text(<object> value), out)
 
 
 cdef int integer_of_cast(const ExecC* x, EventC* e, FrameC* f, integer* out) except -1:
@@ -335,10 +335,14 @@ def make_cast(Executor operand not None, int type):
         TypeError: a cast to object.
     """
     cdef eval_fn fn
+    cdef Executor executor
     cdef int source = operand.type
+    if source == OBJECT and type == STRING:
+        executor = new_object_executor(<eval_fn> text_of_cast, type, (operand,), f"cast({operand.description}, string)")
+        executor.c.slot = type
+        return executor
     if source == OBJECT and type != OBJECT:
-        fn = (<eval_fn> text_of_cast if type == STRING else
-              <eval_fn> integer_of_cast[int32_t] if type == INT else
+        fn = (<eval_fn> integer_of_cast[int32_t] if type == INT else
               <eval_fn> integer_of_cast[int64_t] if type == LONG else
               <eval_fn> real_of_cast[float] if type == FLOAT else
               <eval_fn> real_of_cast[double] if type == DOUBLE else
@@ -354,7 +358,7 @@ def make_cast(Executor operand not None, int type):
             operand, type, f"cast(..., '{NAMES[type]}')", f"cast({operand.description}, {NAMES[type]})")
     else:
         return make_convert(operand, type)
-    cdef Executor executor = new_executor(fn, type, (operand,), f"cast({operand.description}, {NAMES[type]})")
+    executor = new_executor(fn, type, (operand,), f"cast({operand.description}, {NAMES[type]})")
     executor.c.slot = type
     return executor
 

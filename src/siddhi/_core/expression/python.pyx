@@ -14,6 +14,7 @@ import operator
 
 from siddhi._core.expression.executor cimport ExecC, Executor, ObjectExecutor, eval_fn, keep_object
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC
+from siddhi._core.record.exact cimport exact_text
 from siddhi._core.record.frame cimport FALSE, NULL_VALUE, TRUE, VALUE, FrameC, box
 from siddhi._core.runtime.sampler cimport Sampler, SpanC, profiling, sampler_here
 from siddhi.errors import shown
@@ -152,7 +153,7 @@ cdef int call_for_text(const ExecC* x, EventC* e, FrameC* f, void** out) except 
         return NULL_VALUE
     if not isinstance(value, str):
         function.refuse(value, "expected")
-    return keep_object(x, value, out)
+    return keep_object(x, exact_text(value), out)
 
 
 cdef int call_for_object(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:

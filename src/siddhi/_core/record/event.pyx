@@ -13,6 +13,7 @@ import operator
 from contextvars import ContextVar
 
 from siddhi._core.record.arena cimport allocate_zeroed_arena, free_arena, next_arena_size
+from siddhi._core.record.exact cimport exact_text
 from siddhi._core.record.null cimport is_null
 from siddhi.errors import shown
 
@@ -387,6 +388,7 @@ cdef int cell_from_python(EventC* event, Layout layout, int position, object val
     if code == STRING:
         if not PyUnicode_Check(value):
             refuse(layout, position, value, f"it is a {type(value).__name__}")
+        value = exact_text(value)
         Py_INCREF(value)
         cell.o = <void*> value
     elif code == DOUBLE:

@@ -13,6 +13,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, STRING, CellC, EventC, Layout
+from siddhi._core.record.exact cimport exact_text
+from siddhi._core.record.null cimport is_null
+from siddhi._arrays import python_value
 from siddhi.errors import shown
 
 cdef extern from "Python.h":
@@ -299,7 +302,7 @@ def exact_number(text):
     return Fraction(int(whole + fraction, 16)) * Fraction(2) ** (int(power) - 4 * len(fraction))
 
 
-def value_of(str text not None, int code):
+def value_of(text not None, int code):
     """Return the value of an attribute that a text stands for, by Java's grammar of numbers.
 
     Any text is a string, an object or a bool: ``true`` in any case is true, every other text is false.
@@ -311,7 +314,7 @@ def value_of(str text not None, int code):
     Raises:
         ValueError: the text is not a number of the type, or out of its range.
     """
-    return value_from(text, code)
+    return value_from(exact_text(text), code)
 
 
 cdef object value_from(str text, int code):
@@ -623,7 +626,7 @@ cdef inline bint is_power_of_two(float value) noexcept:
 
 cdef str text_of_object(object value):
     if isinstance(value, str):
-        return value
+        return exact_text(value)
     if isinstance(value, BaseException):
         return f"message : {message_of(value)}\n cause :{cause_of(value)}"
     return nested_text(value, ())
@@ -648,19 +651,29 @@ def named(error):
 
 def nested_text(value, path):
     """Return the text of an element. `path` holds the containers around it, to detect one that contains itself."""
-    if value is None:
+    if is_null(value):
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return text_of_double(value)
+    if isinstance(value, str):
+        return exact_text(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
     if isinstance(value, BaseException):
         return named(value)
+    elements = value
     if not isinstance(value, (list, tuple, set, frozenset, dict)):
-        return str(value)
+        elements = python_value(value)
+        if elements is value:
+            return str(value)
+        if not isinstance(elements, list):
+            return nested_text(elements, path)
     if any(value is outer for outer in path):
         return "[...]"
     path += (value,)
+    value = elements
     if isinstance(value, dict):
         pairs = [f"{nested_text(key, path)}={nested_text(item, path)}" for key, item in value.items()]
         return "{" + ", ".join(pairs) + "}"

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from siddhi._arrays import python_value
 from siddhi.cli.endpoints import Endpoint
 from siddhi.cli.failures import OutputFailed, reason
 from siddhi.cli.outputs.writers import Writer, open_writer, output_schema
@@ -153,4 +154,7 @@ def _json_text(value: object) -> str | None:
 
 def _json_of(value: object) -> object:
     """Convert an object for JSON: sets become sorted lists, other objects their text."""
-    return sorted(value, key=repr) if isinstance(value, (set, frozenset)) else str(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    plain = python_value(value)
+    return str(value) if plain is value else plain

@@ -170,7 +170,8 @@ def writer(name: str, type_: AttributeType, schema: AvroSchema, part: Any) -> Co
 
 def _decimal(name: str, value: Any, scale: int) -> Decimal:
     try:
-        number = Decimal(value if isinstance(value, str) else repr(value))
+        is_float = isinstance(value, float)  # also one of numpy, whose own repr() is no number
+        number = Decimal(value if isinstance(value, str) else float.__repr__(value) if is_float else repr(value))
         rounded = number.quantize(Decimal(1).scaleb(-scale))
         if rounded == number:
             return rounded

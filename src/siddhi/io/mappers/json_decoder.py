@@ -6,6 +6,7 @@ decoder accepts only what that mapper maps to the same rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Union
@@ -22,11 +23,11 @@ Decoded = tuple[bool, Any]
 Decode = Callable[[Any], "Decoded | None"]
 
 _LARGEST_FLOAT = 3.4028234e38
+_INTEGER_ZERO = re.compile(r"-0(?![0-9.eE])")
+_INTEGER_ZERO_BYTES = re.compile(rb"-0(?![0-9.eE])")
 
 
-def default_decoder(
-    attributes: Sequence[tuple[str, AttributeType]], *, strict: bool, lenient: bool = False
-) -> Decode | None:
+def default_decoder(attributes: Sequence[tuple[str, AttributeType]], *, strict: bool) -> Decode | None:
     """Return a decoder of payloads with one key per attribute, with or without ``event`` around them.
 
     It returns None for a payload that it does not accept.
@@ -34,7 +35,6 @@ def default_decoder(
     Args:
         attributes: names and types of the attributes.
         strict: whether a missing attribute is an error.
-        lenient: whether a double of one object takes integers.
 
     Returns:
         The decoder, or None if msgspec is not installed or an attribute has a type that it does not support.
@@ -46,34 +46,31 @@ def default_decoder(
     types = [_type(msgspec, type_) for _, type_ in attributes]
     if None in types:
         return None
-    doubles = tuple(
-        position for position, (_, type_) in enumerate(attributes) if type_ is AttributeType.DOUBLE and not lenient
-    )
+    loses_sign = _sign_check(attributes)
 
-    def decoders(types: Sequence[Any], *, listed: bool) -> tuple[Any, Any]:
+    def decoders(*, listed: bool) -> tuple[Any, Any]:
         bare = _struct(msgspec, names, types, optional=not strict and not listed, closed=True)
         wrapped_row = bare if strict or not listed else _struct(msgspec, names, types, optional=True, closed=True)
         wrapped = msgspec.defstruct("Wrapped", [("event", wrapped_row)], forbid_unknown_fields=True)
         form = (lambda type_: list[type_]) if listed else (lambda type_: type_)  # type: ignore[valid-type]
         return msgspec.json.Decoder(form(wrapped)), msgspec.json.Decoder(form(bare))
 
-    # In one object a double needs a fraction: decode its integers as such, to find them.
-    singles = [Union[int, float, None] if position in doubles else type_ for position, type_ in enumerate(types)]  # noqa: UP007
-    one_wrapped, one_bare = decoders(singles, listed=False)
-    all_wrapped, all_bare = decoders(types, listed=True)
+    one_wrapped, one_bare = decoders(listed=False)
+    all_wrapped, all_bare = decoders(listed=True)
     row_of, errors = msgspec.structs.astuple, (msgspec.DecodeError, UnicodeDecodeError)
 
     def decode(payload: Any) -> Decoded | None:
+        if loses_sign(payload):
+            return None
         try:
             if payload.lstrip()[:1] in ("[", b"["):
                 return True, _rows(payload, all_wrapped, all_bare, row_of, errors)
             try:
-                row = row_of(one_wrapped.decode(payload).event)
+                return False, row_of(one_wrapped.decode(payload).event)
             except errors:
-                row = row_of(one_bare.decode(payload))
+                return False, row_of(one_bare.decode(payload))
         except errors:
             return None
-        return None if any(type(row[position]) is int for position in doubles) else (False, row)
 
     return decode
 
@@ -126,8 +123,11 @@ def custom_decoder(
     values_of: Callable[[Any], tuple[Any, ...]] = found if len(paths) > 1 else lambda event: (found(event),)
     order = _order([position for position, _ in paths], len(attributes))
     depth = len(enclosing.keys)
+    loses_sign = _sign_check([attributes[position] for position, _ in paths])
 
     def decode(payload: Any) -> Decoded | None:
+        if loses_sign(payload):
+            return None
         try:
             document = decoder.decode(payload)
             for _ in range(depth):
@@ -139,6 +139,19 @@ def custom_decoder(
             return None
 
     return decode
+
+
+def _sign_check(attributes: Sequence[tuple[str, AttributeType]]) -> Callable[[Any], bool]:
+    """Return the function that finds payloads with ``-0``, which msgspec decodes to 0.0 for a float: its sign would be lost."""
+    if not any(type_ in (AttributeType.FLOAT, AttributeType.DOUBLE) for _, type_ in attributes):
+        return lambda _: False
+
+    def check(payload: Any) -> bool:
+        if isinstance(payload, str):
+            return "-0" in payload and _INTEGER_ZERO.search(payload) is not None
+        return b"-0" in payload and _INTEGER_ZERO_BYTES.search(payload) is not None
+
+    return check
 
 
 def _order(positions: Sequence[int], width: int) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from enum import Enum
+from typing import Any, ClassVar
 
-from siddhi.errors import MappingFailedError
+from siddhi._arrays import means_null, python_value
+from siddhi.errors import MappingFailedError, shown
 from siddhi.event import Event
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.mappers.templates import only_template, with_null
@@ -91,31 +95,89 @@ class JsonSinkMapper(SinkMapper):
         if type_ is AttributeType.STRING:
             return text
         if type_ is AttributeType.OBJECT:
-            return lambda value: self._object(value, text_of)
+            return _ObjectWriter(text_of, keeps_null=self._keeps_null).write
         if type_ in (AttributeType.FLOAT, AttributeType.DOUBLE):
             return lambda value: text_of(value) if math.isfinite(value) else "null"  # type: ignore[arg-type]
         return text_of
 
-    def _object(self, value: object, text_of: Callable[[object], str]) -> str:
-        if isinstance(value, Mapping):
-            if not value:
-                return ""
-            members = {str(key): item for key, item in value.items() if item is not None or self._keeps_null}
-            return "{" + ",".join(f"{text(key)}:{self._item(item, text_of)}" for key, item in members.items()) + "}"
-        return self._item(value, text_of)
 
-    def _item(self, value: object, text_of: Callable[[object], str]) -> str:
-        if value is None:
+class _ObjectWriter:
+    """Writes the values of an object attribute as JSON.
+
+    Args:
+        text_of: writes the text of a value that JSON has no form for, such as a date.
+        keeps_null: whether null is written inside objects, instead of leaving its key out.
+    """
+
+    def __init__(self, text_of: Callable[[object], str], *, keeps_null: bool) -> None:
+        self._text_of = text_of
+        self._keeps_null = keeps_null
+
+    def write(self, value: object) -> str:
+        """Return a value as JSON; an empty text for an empty object.
+
+        Raises:
+            MappingFailedError: the value, or one inside it, has neither a form in JSON nor a text of its own.
+        """
+        if isinstance(value, Mapping) and not value:
+            return ""
+        try:
+            return self._item(value)
+        except RecursionError:
+            raise MappingFailedError(
+                "an object that contains itself, or is nested too deeply, has no JSON form"
+            ) from None
+
+    def _item(self, value: Any) -> str:
+        value = python_value(value)
+        if value is None or means_null(value):
             return "null"
-        if isinstance(value, Mapping):
-            return self._object(value, text_of) or "{}"
-        if isinstance(value, (list, tuple, set, frozenset)):
-            return "[" + ",".join(self._item(item, text_of) for item in value) + "]"
-        if isinstance(value, (bool, int)):
-            return json.dumps(value)
+        if isinstance(value, str):
+            return text(value)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int):
+            return int.__repr__(value)
         if isinstance(value, float):
-            return repr(value) if math.isfinite(value) else "null"
-        return text(value if isinstance(value, str) else text_of(value))
+            return float.__repr__(value) if math.isfinite(value) else "null"
+        if isinstance(value, Mapping):
+            members = {
+                self._key(key): item
+                for key, item in value.items()
+                if self._keeps_null or not (item is None or means_null(item))
+            }
+            return "{" + ",".join([f"{text(key)}:{self._item(item)}" for key, item in members.items()]) + "}"
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            raise MappingFailedError(f"{shown(value)} has no JSON form: decode it to a text")
+        if isinstance(value, (Sequence, AbstractSet)):
+            return "[" + ",".join(map(self._item, value)) + "]"
+        if isinstance(value, Enum):
+            return self._item(value.value)
+        if isinstance(value, Decimal):
+            return str(value) if value.is_finite() else "null"
+        if not _has_text(value):
+            raise MappingFailedError(
+                f"a {type(value).__name__} has no JSON form: use a text, number, bool, list or dict"
+            )
+        return text(self._text_of(value))
+
+    def _key(self, key: Any) -> str:
+        """Return the text of a key; keys of numbers and bools are their JSON."""
+        key = python_value(key)
+        if isinstance(key, Enum) and not isinstance(key, str):
+            return self._key(key.value)
+        if isinstance(key, str):
+            return str.__str__(key)
+        if key is None or isinstance(key, (bool, int, float, Decimal)):
+            return self._item(key)
+        if isinstance(key, (bytes, tuple, frozenset)) or not _has_text(key):
+            raise MappingFailedError(f"{shown(key)} can't be the key of a JSON object: use a text")
+        return self._text_of(key)
+
+
+def _has_text(value: object) -> bool:
+    """Return whether the class of a value, or one that it derives from, has a text of its own."""
+    return any("__str__" in vars(class_) for class_ in type(value).__mro__ if class_ is not object)
 
 
 def text(value: object) -> str:

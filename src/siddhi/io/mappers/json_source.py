@@ -37,7 +37,10 @@ class JsonSourceMapper(SourceMapper):
         self._mark = f"{enclosing} = " if mappings and self._enclosing.keys is None else None
         self._paths = [(mapping.position, JsonPath(mapping.mapping)) for mapping in mappings]
         self._names = {name: position for position, (name, _) in enumerate(context.attributes)}
-        self._exact = [exact_reader(name, type_) for name, type_ in context.attributes]
+        self._exact = [
+            exact_reader(name, type_, reader)
+            for (name, type_), reader in zip(context.attributes, context.readers, strict=True)
+        ]
         self._loose = [
             loose_reader(name, type_, reader)
             for (name, type_), reader in zip(context.attributes, context.readers, strict=True)
@@ -47,7 +50,7 @@ class JsonSourceMapper(SourceMapper):
             options.without_effect(("lenient",), "no @attributes")
             self._decode = custom_decoder(context.attributes, self._paths, self._enclosing, strict=self._strict)
         else:
-            self._decode = default_decoder(context.attributes, strict=self._strict, lenient=self._lenient)
+            self._decode = default_decoder(context.attributes, strict=self._strict)
 
     def map(self, payload: Any, handler: InputEventHandler) -> None:
         """Map a payload.
@@ -61,7 +64,8 @@ class JsonSourceMapper(SourceMapper):
         if self._mark is not None and isinstance(payload, str) and payload.startswith(self._mark):
             handler.send_row(self._custom_row(plain(parse(payload[len(self._mark) :]))))
             return
-        decoded = None if self._decode is None else self._decode(payload)
+        is_text = isinstance(payload, (str, bytes, bytearray))
+        decoded = self._decode(payload) if is_text and self._decode is not None else None
         if decoded is not None:
             is_list, rows = decoded
             if is_list:

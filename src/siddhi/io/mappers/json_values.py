@@ -72,11 +72,16 @@ def plain(value: Any) -> Any:
     return value
 
 
-def exact_reader(name: str, type_: AttributeType) -> Callable[[Any], object]:
+def exact_reader(name: str, type_: AttributeType, reader: Callable[[str], object]) -> Callable[[Any], object]:
     """Return the conversion of a JSON value whose own type must match the attribute's type.
 
-    An int or long accepts integer tokens, a float any number, a double only numbers with a fraction or exponent, a string any
-    value. The conversion raises MappingFailedError.
+    An int or long accepts integer tokens, a float or double any number, a string any value. The conversion raises
+    MappingFailedError.
+
+    Args:
+        name: name of the attribute.
+        type_: its type.
+        reader: converts the text of a number to the type.
     """
     if type_ is AttributeType.STRING:
         return _text
@@ -94,12 +99,8 @@ def exact_reader(name: str, type_: AttributeType) -> Callable[[Any], object]:
             if limit is not None:
                 if value.is_integer and len(value) < 24 and -limit <= (integer := int(value)) < limit:
                     return integer
-            elif type_ is AttributeType.FLOAT or not value.is_integer:
-                return float(value)
             else:
-                raise MappingFailedError(
-                    f"attribute '{name}': {value} is not a double: write {value}.0, or set lenient = 'true'"
-                )
+                return reader(str(value))
         raise MappingFailedError(f"attribute '{name}': {_shown(value)} is not {_named(type_)}")
 
     return read

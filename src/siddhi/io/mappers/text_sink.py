@@ -95,7 +95,18 @@ def _mustache_value(type_: AttributeType, text_of: Callable[[object], str]) -> C
         return lambda value: None if value is None else _Bool(value)
     if type_ in (AttributeType.FLOAT, AttributeType.DOUBLE):
         return lambda value: None if value is None else text_of(value)
-    return lambda value: value
+    return _with_exact_texts
+
+
+def _with_exact_texts(value: object) -> object:
+    """Return a value with exact texts, down to the elements of lists and dicts: chevron would write the name of an enum."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if type(value) is list:
+        return [_with_exact_texts(item) for item in value]
+    if type(value) is dict:
+        return {key: _with_exact_texts(item) for key, item in value.items()}
+    return value
 
 
 class _Bool:

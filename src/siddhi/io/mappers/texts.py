@@ -14,7 +14,7 @@ def decoded(payload: object) -> str:
         MappingFailedError: it is neither a text nor bytes of UTF-8.
     """
     if isinstance(payload, str):
-        return payload.removeprefix("\ufeff")
+        return str.removeprefix(payload, "\ufeff")  # an exact str, also of a subclass
     if not isinstance(payload, (bytes, bytearray, memoryview)):
         raise MappingFailedError(f"expected a text or bytes, got {type(payload).__name__}")
     try:

@@ -69,7 +69,7 @@ class XmlSinkMapper(SinkMapper):
                 except MappingFailedError as error:
                     raise MappingFailedError(f"{error}: {payload}") from None
         else:
-            has_null = any(None in event.data for event in events)
+            has_null = any(value is None for event in events for value in event.data)
             opening = self._open_with_nil if has_null else self._open
             payload = f"{opening}{''.join(map(self._text_of, events))}{self._close}"
         listener.publish(checked(payload))

@@ -14,7 +14,7 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         options=(
             ConnectorOption(
                 "lenient",
-                "'true': without @attributes, the text of a value counts in a single object, too: 1 and \"1\" are doubles, and "
+                "'true': without @attributes, the text of a value counts in a single object, too: \"1\" is a double, and "
                 "unknown keys are ignored; default: 'false'",
             ),
             ConnectorOption("enclosing.element", "JSONPath of the event or list of events; default: '$'"),

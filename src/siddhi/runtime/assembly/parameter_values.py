@@ -21,7 +21,7 @@ def _string(value: object) -> object:
     if value is None or type(value) is str:
         return value
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)
     if means_null(value):
         return None
     raise _wrong(value)

@@ -197,6 +197,8 @@ class SourceRuntime:
         self.bytes += len(payload) if type(payload) is bytes else size_of(payload)
         if payload is None:
             return True
+        if type(payload) is not str and isinstance(payload, str):
+            payload = str.__str__(payload)  # an exact str: libraries behind the mappers take no other
         given = () if transport_properties is None else tuple(transport_properties)
         handler = _Filler(self, given, timestamp)
         try:
@@ -281,7 +283,7 @@ class SourceRuntime:
                     f"the source passed {len(given)} transport properties, expected {len(self._transport)}"
                 )
             given = (None,) * len(self._transport)
-        if None in given and not self.mapper.allow_null_in_transport_properties:
+        if any(value is None for value in given) and not self.mapper.allow_null_in_transport_properties:
             missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
             raise ValueError(f"missing transport properties: {', '.join(missing)}")
         return [mapping.convert(value) for mapping, value in zip(self._transport, given, strict=True)]

@@ -83,6 +83,8 @@ def _typed(value: Any, code: int) -> Any:
         return {"true": True, "false": False}.get(value.lower(), MISSING) if isinstance(value, str) else MISSING
     if isinstance(value, bool):
         return MISSING
+    if isinstance(value, float):  # also one of numpy, whose own repr() is no number
+        value = float.__repr__(value)
     try:
         return value_of(value if isinstance(value, str) else repr(value), code)
     except ValueError:

@@ -211,9 +211,9 @@ def test_invalid_annotations_are_refused(annotation: str, message: str) -> None:
 @pytest.mark.parametrize("value", ["false", "FALSE", " false "])
 def test_persistence_that_is_not_enabled_is_an_ordinary_aggregation(value: str) -> None:
     text = "define aggregation A from S select sum(i) as t aggregate every sec, min;"
-    found = planned(f"@persistedAggregation(enable='{value}') {text}")
+    found = planned(f"{STREAM} @persistedAggregation(enable='{value}') {text}")
     assert found.warnings == ()
-    assert found.aggregations["A"].durations == planned(text).aggregations["A"].durations
+    assert found.aggregations["A"].durations == planned(STREAM + text).aggregations["A"].durations
 
 
 # --- refusals
