@@ -183,3 +183,27 @@ def test_the_clock_of_a_row_is_its_own_time(spark):
         ROWS[::-1],
         spark,
     )
+
+
+SETS = f"""{STREAMS} define stream Sets (a string, seen object, n long);
+define aggregation Totals from Sets select a, sum(n) as total group by a aggregate every sec;
+@info(name = 'sets') from S#window.lengthBatch(2) select a, unionSet(createSet(i)) as seen, count() as n insert into Sets;
+@info(name = 'filter') from Sets[n > 1] select a, n insert into Out;
+@info(name = 'bars') from Sets#window.timeBatch(1 sec, 0) select count() as n insert into Bars;
+@info(name = 'by') from every e=S[i > 0]<1:2> -> f=S[i == 0] select e[0].i as i, e.i as all, f.a as a insert into P;
+@info(name = 'of pattern') from P[i > 1] select a, i insert into Named;
+"""
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_readers_of_object_attributes_run_where_these_are(streaming):
+    layout = cut(plan(parse(SETS)), streaming=streaming)
+    assert layout.catalyst_stages == ()
+    (fragment,) = layout.fragments
+    assert set(fragment.names) == {"sets", "filter", "bars", "by", "of pattern", "Totals"}
+
+
+@pytest.mark.spark
+def test_rows_behind_object_attributes(spark):
+    rows = [("S", START + 150 * n, ("ab"[n % 2], n % 4)) for n in range(24)]
+    assert_parity(SETS, rows, spark, outputs=["Out", "Bars", "Named"], shards=[2], prefer=["native"])

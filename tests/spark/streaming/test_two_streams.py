@@ -93,3 +93,33 @@ def test_an_idle_stream_and_the_end_of_time(spark, tmp_path, monkeypatch):
     assert differences(want, [(row[-1], *row[:-1]) for row in seconds.rows]) is None
     left = [list((tmp_path / "checkpoint" / "siddhi" / "punctuation" / name).glob("mark-*")) for name in BOTH]
     assert max(map(len, left)) <= 2  # those of the last start and of the end
+
+
+UNREAD = """
+define stream S (ts long, symbol string, n int);
+define stream Clock (ts long, symbol string, n int);
+from every e=S -> not S for 10 sec select e.n as n insert into Silent;
+from S#window.time(5 sec) select n insert expired events into Expired;
+from S select n output every 4 sec insert into Rated;
+from Clock[n < 0] select n insert into Unwanted;
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*runs? on one shard:UserWarning")
+def test_a_stream_that_no_query_reads_moves_the_clock(spark, tmp_path):
+    from siddhi.spark import MemorySink, SparkRuntime
+
+    put(tmp_path / "S", "a", rows_of(0, 2, 500))
+    put(tmp_path / "Clock", "a", rows_of(1_000, 1, 1) + rows_of(60_000, 1, 1))
+    runtime = SparkRuntime(UNREAD, spark, shards=2)
+    for stream in ("S", "Clock"):
+        rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / stream))
+        runtime.bind(stream, rows, timestamp="ts", watermark="1 second", sequence=["n"])
+    sinks = {stream: MemorySink() for stream in ("Silent", "Expired", "Rated")}
+    runtime.finish(str(tmp_path / "checkpoint"), sinks)
+    events = [("S", row[0], row) for row in rows_of(0, 2, 500)]
+    events += [("Clock", START + at, (START + at, "S0", 0)) for at in (1_000, 60_000)]
+    want = oracle(UNREAD, events, list(sinks))
+    assert [len(rows) for rows in want.values()] == [1, 2, 2]
+    for stream, sink in sinks.items():
+        assert differences(want[stream], [(row[-1], *row[:-1]) for row in sink.rows]) is None

@@ -155,7 +155,8 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], query_index: int, *, 
     lower = lowering_over([attribute_column(n) for n in range(len(source.attributes))])
     bucket = _period(rows, period, start).alias("__bucket")
     keys = [lower(key).alias(f"{_GROUP}{n}") for n, key in enumerate(query.selector.group_by)]
-    grouped = rows.groupBy(bucket, *keys).agg(
+    # A column of its own: Spark groups by no expression with a subquery of rows that it takes for nondeterministic, as those of files.
+    grouped = rows.select("*", bucket, *keys).groupBy("__bucket", *(f"{_GROUP}{n}" for n in range(len(keys)))).agg(
         *(
             (_aggregated(e, lower) if isinstance(e := column.expression, Aggregate) else latest(e))
             .cast(SPARK_TYPES[column.expression.type])

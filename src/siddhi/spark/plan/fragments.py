@@ -127,6 +127,8 @@ def _engine_reason(element: Element, form: CatalystForm, prefer: str, steps: lis
     """Return why the engine runs what Catalyst could; "": Catalyst runs it."""
     if set(element.writes).intersection(element.reads):
         return "it reads its own output"
+    if graph.inside.intersection((*element.reads, *element.writes)):
+        return "a stream with an attribute of type object stays in an engine"
     if prefer == "engine":
         return "prefer='engine'"
     if graph.streaming and any(

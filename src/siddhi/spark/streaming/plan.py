@@ -46,6 +46,11 @@ class StreamingPlan:
     outputs: tuple[tuple[str, int, int], ...]
     catalyst: tuple[str, ...] = ()
 
+    @property
+    def follows_clock(self) -> bool:
+        """Whether every bound stream moves the clock, also those that nothing reads."""
+        return any(program.ticks or program.timed for program in self.programs)
+
 
 def plan_streaming(
     plan: Plan,
@@ -101,8 +106,8 @@ def plan_streaming(
 
 
 def sources_of(plan: Plan, layout: Layout, streaming: StreamingPlan, bound: Collection[str]) -> list[str]:
-    """Return the bound streams that a query reads, in Spark's order of sources."""
-    if any(program.ticks for program in streaming.programs):
+    """Return the bound streams that a query reads, in Spark's order of sources: all, if timers can emit rows."""
+    if streaming.follows_clock:
         return [stream for stream in plan.streams if stream in bound]
     wanted = {stream for fragment in streaming.fragments for stream in fragment.inputs} | set(streaming.catalyst)
     for step in reversed(layout.catalyst_stages):
@@ -228,6 +233,7 @@ class Streaming:
             if program.ticks:
                 for stream, base in bases.items():
                     by_base[stream].append((at, TICK, Branch(base, ()), ()))
+        unread = [origin for origin, found in by_base.items() if not found]
         by_base = {origin: self._reporter_first(origin, found) for origin, found in by_base.items() if found}
         copies = self._multicasts or any(len(found) > 1 for found in by_base.values())
         paths = sorted({path for found in by_base.values() for *_, path in found})
@@ -237,8 +243,7 @@ class Streaming:
             base = bases[origin]
             carried = [F.col(TIME), F.lit(base.source).alias("source")]
             carried += [F.col(f"{SEQUENCE}{n}") for n in range(base.sequence)]
-            seen = F.max(F.col(TIME)).alias("last"), F.count(F.lit(1)).alias("rows")
-            observed = base.frame.observe(f"siddhi_{origin}", *seen)
+            observed = _observed(base, origin)
             if len(found) == 1:
                 ((at, number, branch, path),) = found
                 fields = self._fields(at, number, branch, paths.index(path), columns[at], types)
@@ -255,6 +260,8 @@ class Streaming:
                 structs.append(made if branch.condition is None else F.when(branch.condition, made))
                 is_reached = is_reached | self._reaches(at, number, branch)
             frames.append(observed.select(*carried, F.inline(F.array_compact(F.array(*structs)))))
+        if self.streaming.follows_clock:
+            frames += [self._clock_alone(bases[origin], origin, frames[0]) for origin in unread]
         rows = frames[0]
         for frame in frames[1:]:
             rows = rows.unionByName(frame)
@@ -278,6 +285,13 @@ class Streaming:
             again = F.when(F.col("copy") > 0, 1).otherwise(0)
             rows = rows.withColumn("place", F.col("place").bitwiseOR(again))
         return rows.select("shard", *sent), layout
+
+    @staticmethod
+    def _clock_alone(base: Base, origin: str, like: DataFrame) -> DataFrame:
+        """Return a stream that moves the watermark and has no rows, with the columns of another frame."""
+        # Opaque: Spark would drop a source behind a condition that it knows to be false.
+        none = _observed(base, origin).where(F.spark_partition_id() < 0)
+        return none.select(*(F.lit(None).cast(field.dataType).alias(field.name) for field in like.schema.fields))
 
     def _reporter_first(
         self, origin: str, found: list[tuple[int, int, Branch, tuple[int, ...]]]
@@ -339,6 +353,12 @@ class Streaming:
             (F.lit(2 * path_index) if copy is None else F.lit(2 * path_index) + copy).alias("place"),
             *(filled.get(n, nothing).cast(SPARK_TYPES[type_]).alias(f"d{n}") for n, type_ in enumerate(types)),
         ]
+
+
+def _observed(base: Base, stream: str) -> DataFrame:
+    """Return the rows of a stream; Spark reports their number and last event time."""
+    seen = F.max(F.col(TIME)).alias("last"), F.count(F.lit(1)).alias("rows")
+    return base.frame.observe(f"siddhi_{stream}", *seen)
 
 
 def watermarked(spark: SparkSession, binding: Binding, punctuation: str | None) -> DataFrame:
