@@ -16,7 +16,7 @@ ALLOWED = {
     "plan": set(),
     "workers": {"plan"},
     "catalyst": LEAVES | {"plan", "workers"},
-    "sources": LEAVES | {"plan", "catalyst"},
+    "sources": LEAVES | {"plan", "workers", "catalyst"},
     "sinks": LEAVES | {"plan", "catalyst", "sources"},
     "checkpoint": LEAVES | {"plan", "workers", "catalyst"},
     "streaming": LEAVES | {"plan", "workers", "catalyst", "sources", "sinks", "checkpoint"},

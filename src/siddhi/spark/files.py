@@ -28,6 +28,7 @@ __all__ = [
     "sizes",
     "text_of",
     "touch",
+    "uri",
     "write_new",
     "write_text",
 ]
@@ -58,6 +59,12 @@ def qualified(spark: SparkSession, name: str) -> str:
         return name
     system, path = _path(spark, name)
     return str(system.makeQualified(path).toString())
+
+
+def uri(spark: SparkSession, name: str) -> str:
+    """Return a path as Spark's readers show it: with its file system, and with escapes."""
+    system, path = _path(spark, name)
+    return str(system.makeQualified(path).toUri().toString())
 
 
 def is_file(spark: SparkSession, name: str) -> bool:

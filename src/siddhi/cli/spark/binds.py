@@ -94,19 +94,20 @@ def _bind_stream(runtime: SparkRuntime, spark: SparkSession, name: str, binds: l
     from siddhi.spark.sources.files import Files, read_files
 
     attributes = runtime.plan.streams[name].attributes
-    frames, times = [], []
+    frames, times, orders = [], [], []
     for bind in binds:
         files = Files(name, bind.format, bind.path, attributes, bind.sequence, bind.timestamp, bind.options)
-        frame, column = read_files(spark, files, streaming=streaming)
-        frames.append(frame)
-        times.append(column or bind.timestamp)
+        read = read_files(spark, files, streaming=streaming)
+        frames.append(read.frame)
+        times.append(read.time or bind.timestamp)
+        orders.append(read.order)
     first = binds[0]
-    rows, time, sequence = frames[0], times[0], first.sequence
+    rows, time, sequence = frames[0], times[0], orders[0]
     if len(binds) > 1:
         # Times of each kind in ms. The name tells a checkpoint the number of sources.
         time = f"__time_of_{len(binds)}"
         more = [[event_time(f, t, f"stream '{name}'").alias(time)] for f, t in zip(frames, times, strict=True)]
-        rows, sequence = rows_in_order(attributes, frames, [bind.sequence for bind in binds], more)
+        rows, sequence = rows_in_order(attributes, frames, orders, more)
     runtime.bind(
         name,
         rows,
@@ -125,7 +126,7 @@ def _bind_table(runtime: SparkRuntime, spark: SparkSession, name: str, binds: li
     rows = None
     for bind in binds:
         files = Files(name, bind.format, bind.path, attributes, options=bind.options, kind="table")
-        frame = read_files(spark, files, streaming=False)[0].select(*columns)
+        frame = read_files(spark, files, streaming=False).frame.select(*columns)
         rows = frame if rows is None else rows.unionAll(frame)
     assert rows is not None
     runtime.bind_table(name, rows)

@@ -156,14 +156,18 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], query_index: int, *, 
     bucket = _period(rows, period, start).alias("__bucket")
     keys = [lower(key).alias(f"{_GROUP}{n}") for n, key in enumerate(query.selector.group_by)]
     # A column of its own: Spark groups by no expression with a subquery of rows that it takes for nondeterministic, as those of files.
-    grouped = rows.select("*", bucket, *keys).groupBy("__bucket", *(f"{_GROUP}{n}" for n in range(len(keys)))).agg(
-        *(
-            (_aggregated(e, lower) if isinstance(e := column.expression, Aggregate) else latest(e))
-            .cast(SPARK_TYPES[column.expression.type])
-            .alias(f"c{n}")
-            for n, column in enumerate(query.selector.columns)
-        ),
-        F.max(F.col(TIME)).alias("__last"),
+    grouped = (
+        rows.select("*", bucket, *keys)
+        .groupBy("__bucket", *(f"{_GROUP}{n}" for n in range(len(keys))))
+        .agg(
+            *(
+                (_aggregated(e, lower) if isinstance(e := column.expression, Aggregate) else latest(e))
+                .cast(SPARK_TYPES[column.expression.type])
+                .alias(f"c{n}")
+                for n, column in enumerate(query.selector.columns)
+            ),
+            F.max(F.col(TIME)).alias("__last"),
+        )
     )
     if end is not None:
         grouped = grouped.where(F.col("__bucket") + F.lit(period) <= end)

@@ -69,7 +69,8 @@ def _read(
             source.extra(),
             source.options["timestamp"],
         )
-        return read_files(spark, files, streaming=streaming)[0], source.sequence
+        read = read_files(spark, files, streaming=streaming)
+        return read.frame, read.order
     if source.type == "kafka":
         rows = read_kafka(spark, source, attributes, streaming=streaming)
         return rows, source.sequence or ("partition", "offset")

@@ -20,10 +20,11 @@ from siddhi.spark.catalyst.bindings import check_columns
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.failures import broken_file, message_of
 from siddhi.spark.file_systems import reaching
+from siddhi.spark.sources.file_order import numbered, with_order
 from siddhi.spark.sources.text import BAD, EMPTY, EVENT_TIME, Text, typed_rows
 from siddhi.types import AttributeType
 
-__all__ = ["CSV_DIALECT", "Files", "option", "read_files"]
+__all__ = ["CSV_DIALECT", "FileRows", "Files", "option", "read_files"]
 
 CSV_DIALECT: Mapping[str, str] = {
     "header": "true",
@@ -92,17 +93,44 @@ def option(options: Mapping[str, str], name: str, default: str) -> str:
     return next((value for key, value in options.items() if key.lower() == name.lower()), default)
 
 
-def read_files(spark: SparkSession, files: Files, *, streaming: bool) -> tuple[DataFrame, str | None]:
-    """Return the rows of files, and their column of event time; None: it is the attribute of :attr:`Files.time`.
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """Rows of files.
+
+    Attributes:
+        frame: the rows.
+        time: column of event time; None: an attribute has it.
+        order: columns that order rows of one ms: those of :attr:`Files.sequence` or else, of a stream, of the place in the files.
+    """
+
+    frame: DataFrame
+    time: str | None
+    order: tuple[str, ...]
+
+
+def read_files(spark: SparkSession, files: Files, *, streaming: bool) -> FileRows:
+    """Return the rows of files.
 
     Raises:
         ValueError: there are no files, they have another format, or columns are missing or of another type; the message lists
             all of them.
         SparkSetupError: Spark lacks their file system.
     """
-    if files.format in ("parquet", "orc"):
-        return _read_columns(spark, files, streaming=streaming), files.time
-    return _read_text(spark, files, streaming=streaming), None if files.time is None else EVENT_TIME
+    read = _read_columns if files.format in ("parquet", "orc") else _read_text
+    found = read(spark, files, streaming=streaming)
+    if streaming and files.format != "parquet" and not files.sequence:
+        frame, order = numbered(found.frame, found.order)
+        return FileRows(frame, found.time, order)
+    return found
+
+
+def _ordered(
+    spark: SparkSession, raw: DataFrame, files: Files, *, streaming: bool
+) -> tuple[DataFrame, tuple[str, ...]]:
+    """Return rows with the columns that order them, and the names of these."""
+    if files.sequence or files.kind == "table":
+        return raw, files.sequence
+    return with_order(spark, raw, files.format, files.path, streaming=streaming)
 
 
 def _opened(spark: SparkSession, files: Files, options: Mapping[str, str]) -> DataFrame | None:
@@ -148,7 +176,7 @@ def _require(files: Files, have: Sequence[str]) -> None:
 # --- parquet, orc
 
 
-def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> DataFrame:
+def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> FileRows:
     options = dict(files.options)
     found = _opened(spark, files, options)
     if found is None:
@@ -167,7 +195,9 @@ def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> Data
         schema = T.StructType([declared.get(name, found.schema[name]) for name in files.columns])
     reader = spark.readStream if streaming else spark.read
     with _read_errors(spark, files):
-        return reader.format(files.format).options(**options).schema(schema).load(files.path)
+        raw = reader.format(files.format).options(**options).schema(schema).load(files.path)
+        rows, order = _ordered(spark, raw, files, streaming=streaming)
+    return FileRows(rows, files.time, order)
 
 
 def _declared(attribute: Attribute) -> T.StructField:
@@ -177,7 +207,7 @@ def _declared(attribute: Attribute) -> T.StructField:
 # --- csv, json
 
 
-def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFrame:
+def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> FileRows:
     mode = option(files.options, "mode", "FAILFAST")
     options = {key: value for key, value in files.options.items() if key.lower() != "mode"}
     if files.format == "csv":
@@ -193,7 +223,7 @@ def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFra
     reader = (spark.readStream if streaming else spark.read).format(files.format).options(**options)
     reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD).schema(schema)
     with _read_errors(spark, files):
-        raw = reader.load(files.path)
+        raw, order = _ordered(spark, reader.load(files.path), files, streaming=streaming)
     text = Text(
         files.what,
         F.col("_metadata.file_path"),
@@ -203,7 +233,9 @@ def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFra
         has_empty=option(options, "emptyValue", "") == EMPTY,
         is_json=files.format == "json",
     )
-    return typed_rows(raw, text, files.attributes, numbers=files.sequence)
+    keep = () if files.sequence else order
+    rows = typed_rows(raw, text, files.attributes, numbers=files.sequence, keep=keep)
+    return FileRows(rows, None if files.time is None else EVENT_TIME, order)
 
 
 def _ends_with_crlf(spark: SparkSession, files: Files, options: Mapping[str, str]) -> bool:
