@@ -63,6 +63,8 @@ def qualified(spark: SparkSession, name: str) -> str:
 
 def uri(spark: SparkSession, name: str) -> str:
     """Return a path as Spark's readers show it: with its file system, and with escapes."""
+    if not is_reachable(spark):
+        return name
     system, path = _path(spark, name)
     return str(system.makeQualified(path).toUri().toString())
 

@@ -28,8 +28,8 @@ def with_order(
 ) -> tuple[DataFrame, tuple[str, ...]]:
     """Return rows of files with the columns that order them, and the names of these.
 
-    Of a stream, all formats but parquet need :func:`numbered`, too. Files are ordered by their paths. Of the files of a stream, which are not all known, the first 21 characters below the folder
-    count, then a hash.
+    Files are ordered by their paths. Of the files of a stream, which are not all known, the first 21 characters below the folder
+    count, then a hash. Rows of a stream need :func:`numbered`, too, if the format is not parquet.
 
     Args:
         raw: rows as Spark's reader gives them; it must not have other operators.
