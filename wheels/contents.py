@@ -16,7 +16,7 @@ WHEEL_MAY = [
     PACKAGE + r"[a-z_0-9]+\.pyi?",
     PACKAGE + r"py\.typed",
     r"siddhi/query_compiler/[a-z_0-9]+\.(?:lark|tables\.json)",
-    r"siddhi/cli/log4j2\.properties",
+    r"siddhi/cli/spark/log4j2\.properties",
     r"siddhi/_core/[a-z_]+/[a-z_0-9]+\.px[di]",
     r"siddhi/_core/[a-z_]+/[a-z_0-9]+\.(?:cpython-|cp)[\w-]+\.(?:so|pyd)",
     r"siddhi/include/siddhi/[a-z_0-9]+\.h",
@@ -26,7 +26,7 @@ SDIST_MAY = [
     r"(?:README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|MANIFEST\.in|PKG-INFO|setup\.(?:py|cfg)|pyproject\.toml|noxfile\.py",
     r"include/siddhi/[a-z_0-9]+\.h",
     r"src/siddhi/(?:[a-z_0-9]+/)*(?:[a-z_0-9]+\.(?:pyi?|pyx|pxd|pxi|lark|tables\.json)|py\.typed)",
-    r"src/siddhi/cli/log4j2\.properties",
+    r"src/siddhi/cli/spark/log4j2\.properties",
     r"src/siddhi\.egg-info/[\w-]+(?:\.txt)?",
     r"tests/.+\.(?:pyi?|json|jsonl|siddhi|siddhiql|error|plan|txt|csv|md|c|h|output|xz|snapshot|increment)",
     r"bench/.+\.(?:py|pyx|pxd|siddhi|json|md)",
@@ -41,7 +41,7 @@ MUST = [
     "__init__.py",
     "query_compiler/siddhiql.lark",
     "query_compiler/siddhiql.tables.json",
-    "cli/log4j2.properties",
+    "cli/spark/log4j2.properties",
 ]
 
 
