@@ -248,7 +248,11 @@ def test_a_datasource_is_a_reference_of_the_configuration(manager, tmp_path):
     [
         ("", "s string", "has no 'url', and the app has no name"),
         (", username = 'ann', password = 'secret'", "s string", "has the option 'username' but no 'url'"),
-        (", jdbc.url = 'jdbc:h2:./db', username = 'sa', jdbc.driver.name = 'org.h2.Driver'", "s string", "use SQLite instead"),
+        (
+            ", jdbc.url = 'jdbc:h2:./db', username = 'sa', jdbc.driver.name = 'org.h2.Driver'",
+            "s string",
+            "use SQLite instead",
+        ),
         (", jdbc.url = 'jdbc:oracle:thin:@x'", "s string", "addresses of 'oracle' are not supported"),
         (", jdbc.url = 'jdbc:sqlite:', url = 'sqlite://'", "s string", "both 'url' and 'jdbc.url'"),
         (", datasource = 'D'", "s string", "datasource 'D' is not defined in the configuration"),

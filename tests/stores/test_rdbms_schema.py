@@ -16,7 +16,9 @@ from siddhi.types import AttributeType
 from tests.kit import postgres
 from tests.kit.stores import App
 
-sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
+pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
+
+import sqlalchemy as sa
 
 from siddhi.stores.rdbms_schema import describe_table
 
