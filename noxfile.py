@@ -105,8 +105,10 @@ def tests_of(changed: list[str]) -> set[str]:
                 folder = Path("tests", f"test_{Path(path.parts[2]).stem.strip('_')}.py")
             if folder.exists():
                 found.add(folder)
-        elif path.parts[0] in {"docs", "examples"}:
-            found.add(Path("tests", path.parts[0]))
+        elif path.parts[0] == "examples":
+            found.add(Path("tests/examples"))
+        elif path.suffix == ".md":
+            found.add(Path("tests/docs"))
     return {path.as_posix() for path in found if not found & set(path.parents)}
 
 
