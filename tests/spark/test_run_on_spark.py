@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("pyspark")
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from click.testing import CliRunner
 
@@ -201,3 +204,39 @@ def test_a_sink_of_the_app_does_not_overwrite_rows_of_a_stream(masters, tmp_path
     code, told = failing(*bind)
     assert (code, "belongs to a stream, whose rows a batch would delete" in told) == (5, True)
     assert (tmp_path / "out" / "batch=0" / "0.csv").read_text() == "ts\n5\n"
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+FLIGHTS = ["Departures", "AirportDelays", "Alerts", "CarrierAlerts", "DailyCancellations"]
+
+
+@pytest.mark.parametrize(
+    ("app", "data", "time", "streams"),
+    [
+        ("flight_delays/flight_delays.siddhi", "Flights=flights.csv", "ts", FLIGHTS),
+        ("flight_delays/flight_delays.siddhi", "Flights=flights.parquet", "ts", FLIGHTS),
+        ("stock_moving_average/moving_average.siddhi", "Bars=bars.csv", "date", ["Averages", "Breakouts", "Months"]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.* on one shard")
+def test_examples_have_the_rows_of_the_embedded_engine(masters, tmp_path, monkeypatch, app, data, time, streams):
+    """Many of their rows share a millisecond, so the order of the file counts."""
+    monkeypatch.chdir(tmp_path)
+    stream, _, name = data.partition("=")
+    source = EXAMPLES / app.split("/")[0] / name
+    if source.suffix == ".parquet":
+        types = {name: pa.int32() for name in ("flight", "dep_delay", "distance")}
+        table = pa_csv.read_csv(source.with_suffix(".csv"), convert_options=pa_csv.ConvertOptions(column_types=types))
+        source = tmp_path / name
+        pq.write_table(table, source)
+    common = [str(EXAMPLES / app), "--input", f"{stream}={source}", "--timestamp", time, "--emit-timestamp", "at"]
+    for folder, more in (("want", []), ("found", ["--engine", "spark", "--master", "local[2]"])):
+        (tmp_path / folder).mkdir()
+        outputs = [word for each in streams for word in ("--output", f"{each}={folder}/{each}.csv")]
+        run(*common, *more, *outputs)
+    for each in streams:
+        want, found = ((tmp_path / folder / f"{each}.csv").read_text().splitlines() for folder in ("want", "found"))
+        assert len(want) > 5, each
+        assert sorted(found) == sorted(want), each
