@@ -88,6 +88,7 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
                 "jdbc.url",
                 "instead of 'url': the address of a database of MySQL, MariaDB, PostgreSQL or SQLite as Java writes it, such as "
                 "jdbc:mysql://host:3306/db",
+                place="url",
             ),
             ConnectorOption("jdbc.driver.name", "has no effect: the address says which driver is used"),
             ConnectorOption("datasource", "a ref in the configuration of the manager that has the other options"),

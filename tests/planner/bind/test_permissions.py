@@ -121,6 +121,10 @@ WAYS = {
         "@store(type='rdbms', url='postgresql://db/mine') " + TABLE,
         {"stores": {"rdbms": ("postgresql://db/mine",)}},
     ),
+    "address of JDBC": (
+        "@store(type='rdbms', jdbc.url='jdbc:sqlite:/data/x.db') " + TABLE,
+        {"stores": {"rdbms": ("sqlite:///",)}, "folders": ("/data",)},
+    ),
     "SQLite file": (
         "@store(type='rdbms', url='sqlite:////data/x.db') " + TABLE,
         {"stores": {"rdbms": ("sqlite:///",)}, "folders": ("/data",)},
