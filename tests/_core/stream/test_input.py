@@ -57,7 +57,7 @@ def test_numbers_of_numpy_and_python_are_taken_alike():
         )
         handler.send(("x", True + 0, 2, 1, 2, False, [1]), 2)
         assert rows == [ROW, ("x", 1, 2, 1.0, 2.0, False, [1])]
-        assert [type(value) for value in rows[0]] == [np.str_, int, int, float, float, bool, type(None)]
+        assert [type(value) for value in rows[0]] == [str, int, int, float, float, bool, type(None)]
 
 
 def test_the_limits_of_numeric_types_are_accepted():

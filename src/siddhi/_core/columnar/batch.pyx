@@ -838,7 +838,9 @@ def restore_batch(Layout layout not None, timestamps not None, tuple columns not
         code = layout.codes[i]
         memcpy(builder.valid[i], <const char*> valid, n)
         if code == STRING or code == OBJECT:
-            objects = values if code == OBJECT else [None if value is None else exact_text(value) for value in values]
+            objects = values
+            if code == STRING:
+                objects = [None if value is None else exact_text(value) for value in objects]
             for row in range(n):
                 if builder.valid[i][row]:
                     Py_INCREF(objects[row])
