@@ -97,6 +97,8 @@ def _allowed(error: BaseException) -> bool:
     """The engine's core raises built-in exceptions with a message; what is raised by mistake has other classes."""
     if isinstance(error, TypeError):  # of objects only the core can say that they are of a wrong type
         return error.__traceback__ is not None and _last_file(error.__traceback__).endswith(".pyx")
+    if type(error) is RuntimeError and isinstance(error.__cause__, Exception):  # a function that refused its values
+        return str(error).startswith("function '") and _allowed(error.__cause__)
     return isinstance(error, (SiddhiError, ValueError, OverflowError, RecursionError)) and bool(str(error))
 
 
